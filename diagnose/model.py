@@ -145,3 +145,69 @@ class Finding:
     confidence: str = "medium"
     evidence: tuple[Evidence, ...] = ()
     missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """The one change to make now. ``id`` is the guide entry, ``move`` the move's id within it."""
+
+    id: str
+    move: str
+    direction: str | None
+    title: str
+    change: tuple[str, ...]
+    why: tuple[str, ...]
+    expect: tuple[str, ...]
+    measure: str
+    undo: str
+    confidence: str
+    then: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EntryStatus:
+    """Where one guide entry stands: next, later, already-applied, not-indicated, ruled-out or unknown."""
+
+    id: str
+    title: str
+    status: str
+    why: str
+
+
+@dataclass(frozen=True)
+class ModelDiagnosis:
+    """The walk for one served model."""
+
+    model: str
+    verdict: str
+    next: NextStep | None
+    guide: tuple[EntryStatus, ...]
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """One observed target: identity, how much was seen, its own verdict and its signals."""
+
+    name: str
+    engine: str
+    version: str
+    model: str
+    scrapes: int
+    window: float | None
+    verdict: str
+    signals: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a report shows. ``findings`` holds every evaluated symptom, present ones first."""
+
+    verdict: str
+    next: NextStep | None
+    findings: tuple[Finding, ...]
+    guide: tuple[EntryStatus, ...]
+    models: tuple[ModelDiagnosis, ...]
+    targets: tuple[TargetSummary, ...]
+    facts: tuple[Fact, ...]
+    missing: tuple[Missing, ...]
+    notes: tuple[str, ...]
