@@ -1,0 +1,151 @@
+"""All signals: id, unit, title and, where metrics give them, how. Units are base units (ratio 0-1, s, bytes, tokens)."""
+
+from __future__ import annotations
+
+from diagnose.engines.declare import Calc, Signal
+
+
+def _s(ident: str, unit: str, title: str, op: str = "", *metrics: str, q: float = 0.0, meaning: str = "") -> Signal:
+    return Signal(ident, unit, title, meaning, Calc(op, metrics, q) if op else None)
+
+
+_LIST = (
+    # scheduler
+    _s("requests_running", "requests", "running requests, mean", "mean", "running"),
+    _s("requests_running_max", "requests", "running requests, peak", "max", "running"),
+    _s("requests_running_last", "requests", "running requests, now", "last", "running"),
+    _s("requests_waiting", "requests", "waiting requests, mean", "mean", "waiting"),
+    _s("requests_waiting_max", "requests", "waiting requests, peak", "max", "waiting"),
+    _s("requests_waiting_last", "requests", "waiting requests, now", "last", "waiting"),
+    _s("waiting_capacity", "requests", "waiting for capacity, mean", "mean", "waiting_capacity"),
+    _s("waiting_deferred", "requests", "waiting deferred (slots, grammar, transfers), mean", "mean", "waiting_deferred"),
+    _s("waiting_kv_fetch", "requests", "waiting for KV to arrive, mean", "mean", "kv_fetch"),
+    _s("requests_swapped", "requests", "swapped-out requests, peak", "max", "swapped"),
+    _s("requests_rejected", "requests", "requests rejected at admission", "increase", "rejected"),
+    _s("awake", "ratio", "1 when the engine is awake", "last", "awake"),
+    # KV cache
+    _s("kv_usage", "ratio", "KV cache usage, mean", "mean", "kv_usage",
+       meaning="blocks held by running requests; cached blocks that nobody uses count as free"),
+    _s("kv_usage_max", "ratio", "KV cache usage, peak", "max", "kv_usage"),
+    _s("kv_usage_last", "ratio", "KV cache usage, now", "last", "kv_usage"),
+    _s("cpu_kv_usage_max", "ratio", "CPU swap KV usage, peak", "max", "cpu_kv_usage"),
+    _s("mamba_usage_max", "ratio", "state slots in use (hybrid models), peak", "max", "mamba_usage"),
+    _s("swa_kv_usage_max", "ratio", "sliding-window pool usage, peak", "max", "swa_kv_usage"),
+    _s("kv_capacity_tokens", "tokens", "KV cache capacity"),
+    _s("kv_max_concurrency", "requests", "full-length requests that the KV cache holds"),
+    _s("preemptions", "requests", "preemptions in the window", "increase", "preemptions",
+       meaning="vLLM preemptions or SGLang retractions: a running request gives up its KV and is computed again"),
+    _s("preemption_rate", "requests/s", "preemptions per second", "rate", "preemptions"),
+    _s("preemptions_per_finished", "ratio", "preemptions per finished request", "ratio", "preemptions", "finished"),
+    _s("preemptions_per_running", "ratio", "preemptions per running request (where finished requests are not known)"),
+    _s("running_falls_at_full_kv", "intervals", "steps in which running fell while KV was full and the queue grew"),
+    _s("kv_rising", "ratio", "rise of KV usage over the window"),
+    _s("evicted_tokens_rate", "tokens/s", "radix tokens evicted per second", "rate", "evicted_tokens"),
+    # requests
+    _s("requests_finished", "requests", "finished requests in the window", "increase", "finished"),
+    _s("finish_rate", "requests/s", "finished requests per second", "rate", "finished"),
+    _s("error_share", "ratio", "share of requests that ended in an error", "ratio", "finished_error", "finished"),
+    _s("abort_share", "ratio", "share of requests that were aborted", "ratio", "finished_abort", "finished"),
+    _s("aborted", "requests", "aborted requests in the window", "increase", "finished_abort"),
+    _s("length_share", "ratio", "share of requests cut by their length limit", "ratio", "finished_length", "finished"),
+    _s("corrupted", "requests", "requests with corrupted output", "increase", "corrupted"),
+    # tokens
+    _s("prompt_tps", "tokens/s", "prompt tokens per second", "rate", "prompt_tokens"),
+    _s("generation_tps", "tokens/s", "generated tokens per second", "rate", "generation_tokens"),
+    _s("computed_prompt_tps", "tokens/s", "computed prompt tokens per second", "rate", "computed_tokens"),
+    _s("tokens_moved", "tokens", "prompt and generated tokens in the window"),
+    _s("stalled_seconds", "s", "seconds at the end of the window without any token"),
+    _s("generation_tps_min", "tokens/s", "lowest generation throughput of an interval"),
+    _s("throughput_gauge_ratio", "ratio", "throughput by token counters over the throughput gauge"),
+    # prefix cache
+    _s("prefix_queries", "tokens", "tokens looked up in the prefix cache", "increase", "prefix_queries"),
+    _s("prefix_hits", "tokens", "tokens found in the prefix cache", "increase", "prefix_hits"),
+    _s("prefix_hit_ratio", "ratio", "prefix cache hit ratio by tokens", "ratio", "prefix_hits", "prefix_queries"),
+    _s("prefix_hit_log", "ratio", "prefix cache hit ratio of the log line (last 1,000 requests)"),
+    _s("external_queries", "tokens", "tokens looked up in the external cache", "increase", "external_queries"),
+    _s("external_hit_ratio", "ratio", "external cache hit ratio by tokens", "ratio", "external_hits", "external_queries"),
+    _s("ttft_drop_ratio", "ratio", "TTFT of the first interval over the TTFT of the last"),
+    _s("prompts_share", "ratio", "1 when the load is known to share prefixes, 0 when it is known not to"),
+    _s("shared_prefix_tokens", "tokens", "length of the prefix that requests share"),
+    # latency
+    _s("ttft_mean", "s", "time to first token, mean", "hist_mean", "ttft"),
+    _s("ttft_p99", "s", "time to first token, p99", "quantile", "ttft", q=0.99),
+    _s("itl_mean", "s", "inter-token latency, mean", "hist_mean", "itl"),
+    _s("itl_p50", "s", "inter-token latency, p50", "quantile", "itl", q=0.5),
+    _s("itl_p99", "s", "inter-token latency, p99", "quantile", "itl", q=0.99),
+    _s("itl_stall_share", "ratio", "share of inter-token gaps above 0.3 s", "share_above", "itl", q=0.3),
+    _s("itl_hiccup_share", "ratio", "share of inter-token gaps above 0.1 s", "share_above", "itl", q=0.1),
+    _s("itl_tail_ratio", "ratio", "inter-token latency, p99 over p50"),
+    _s("tpot_mean", "s", "time per output token, mean", "hist_mean", "tpot"),
+    _s("e2e_mean", "s", "end-to-end latency, mean", "hist_mean", "e2e"),
+    _s("queue_time_mean", "s", "time in the queue, mean", "hist_mean", "queue_time"),
+    _s("prefill_time_mean", "s", "prefill time, mean", "hist_mean", "prefill_time"),
+    _s("decode_time_mean", "s", "decode time, mean", "hist_mean", "decode_time"),
+    _s("queue_share_of_ttft", "ratio", "share of TTFT spent in the queue"),
+    _s("ttft_unexplained", "s", "TTFT outside queue and prefill (front end, tokenizer, router)"),
+    _s("prompt_len_mean", "tokens", "prompt length, mean", "hist_mean", "prompt_len"),
+    _s("output_len_mean", "tokens", "output length, mean", "hist_mean", "output_len"),
+    # prefill against decode
+    _s("prefill_stall_ratio", "ratio", "decode speed during prefill over decode speed without"),
+    _s("prefill_saturated", "ratio", "1 when prompt throughput is flat under a queue that admission cannot drain"),
+    _s("consecutive_prefills", "batches", "longest run of prefill batches without a decode batch"),
+    # speculation
+    _s("spec_drafted", "tokens", "drafted tokens in the window", "increase", "spec_drafted"),
+    _s("spec_acceptance", "ratio", "accepted over drafted tokens", "ratio", "spec_accepted", "spec_drafted"),
+    _s("spec_accept_length", "tokens", "tokens per verification step, bonus included"),
+    _s("spec_accept_length_peak", "tokens", "best tokens per verification step seen"),
+    _s("spec_accept_length_last", "tokens", "tokens per verification step, now"),
+    _s("spec_first_position", "ratio", "acceptance of the first drafted token"),
+    _s("spec_second_position", "ratio", "acceptance of the second drafted token"),
+    # CUDA graphs
+    _s("graph_share", "ratio", "share of decode steps that ran as a CUDA graph"),
+    _s("running_over_graph_max", "ratio", "running requests over the largest captured batch"),
+    _s("graph_cliff_ratio", "ratio", "throughput per request above the captured batch over below it"),
+    _s("graph_bytes", "bytes", "memory of CUDA graphs", "max", "graph_memory"),
+    _s("graph_over_kv", "ratio", "graph memory over KV cache memory"),
+    _s("graph_over_left", "ratio", "memory taken by graph capture over what was left after it"),
+    _s("graph_growth", "bytes", "growth of graph memory in the window"),
+    _s("reserved_gap_growth", "bytes", "growth of reserved less allocated GPU memory in the window"),
+    _s("graph_estimate_error", "ratio", "actual over estimated graph memory"),
+    # prefill/decode disaggregation
+    _s("pd_bootstrap_queue", "requests", "requests waiting to bootstrap a transfer, mean", "mean", "pd_bootstrap"),
+    _s("pd_inflight_queue", "requests", "requests whose KV is being sent, mean", "mean", "pd_inflight"),
+    _s("pd_prealloc_queue", "requests", "decode side waiting for KV room, mean", "mean", "pd_prealloc"),
+    _s("pd_transfer_queue", "requests", "decode side waiting for KV to arrive, mean", "mean", "pd_transfer"),
+    _s("transfer_failures", "transfers", "failed KV transfers", "increase", "transfer_failed"),
+    _s("transfer_time_mean", "s", "time of a KV transfer, mean", "hist_mean", "transfer_time"),
+    _s("transfer_bytes_mean", "bytes", "bytes of a KV transfer, mean", "hist_mean", "transfer_bytes"),
+    _s("transfer_descriptors_mean", "descriptors", "descriptors of a KV transfer, mean", "hist_mean", "transfer_descriptors"),
+    _s("transfer_throughput", "bytes/s", "throughput of the KV transfer engine"),
+    _s("bytes_per_descriptor", "bytes", "bytes per transfer descriptor"),
+    # LoRA
+    _s("lora_adapters", "adapters", "adapters that the load uses"),
+    _s("lora_slots", "slots", "adapter slots on the GPU", "max", "lora_slots"),
+    _s("lora_pool_usage", "ratio", "adapter slots in use", "max", "lora_usage"),
+    _s("lora_overflow", "ratio", "adapters over adapter slots"),
+    # fleet
+    _s("waiting_rank_max", "requests", "longest queue of a rank or replica"),
+    _s("waiting_rank_spread", "ratio", "shortest queue over longest queue of ranks or replicas"),
+    _s("kv_rank_spread", "ratio", "KV usage of the fullest less the emptiest rank or replica"),
+    _s("running_rank_spread", "ratio", "fewest over most running requests of ranks or replicas"),
+    _s("ranks", "ranks", "data-parallel ranks or replicas compared"),
+    _s("duplicate_ranks", "ranks", "identical series of ranks of one scheduler"),
+    _s("load_view_ratio", "ratio", "load that the worker reports over load that its router sees"),
+    _s("router_worker_hit_gap", "ratio", "hit rate by the worker less hit rate by the router"),
+    # monitoring
+    _s("engine_series", "series", "engine series seen"),
+    _s("scrapes", "scrapes", "usable scrapes"),
+    _s("resets", "resets", "intervals dropped because a counter fell or the process restarted"),
+    _s("clock_steps", "steps", "scrapes dropped because the clock did not advance"),
+    _s("load_seen", "ratio", "1 when running and waiting requests were seen over an interval, 0 when not"),
+    _s("log_intervals", "lines", "periodic log lines seen"),
+    _s("conflicts", "facts", "pieces of configuration on which the sources differ"),
+    # host
+    _s("gpu_utilization_min", "ratio", "GPU utilization, lowest"),
+    _s("gpu_utilization_spread", "ratio", "GPU utilization, highest less lowest"),
+    _s("worker_cpu", "ratio", "CPU of the busiest engine process (1 = one core)"),
+    _s("offered_over_served", "ratio", "offered over served request rate of the benchmark"),
+    _s("client_over_server", "ratio", "requests in flight at the client over running and waiting"),
+)  # fmt: skip
+
+SIGNALS: dict[str, Signal] = {s.id: s for s in _LIST}
