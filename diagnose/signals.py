@@ -70,6 +70,8 @@ def _derived(target: TargetSeries, found: dict[str, Value]) -> dict[str, Value]:
     out: dict[str, float | None] = {
         "scrapes": float(len(target.scrapes)),
         "resets": float(target.resets),
+        "usable_intervals": float(len(target.intervals)),
+        "running_pinned": _pinned(target),
         "clock_steps": float(target.clock_steps),
         "engine_series": float(sum(len(v) for v in target.scrapes[-1].samples.values())) if target.engine else 0.0,
         "kv_capacity_tokens": _kv_capacity(target),
@@ -170,6 +172,15 @@ def _spec_positions(target: TargetSeries) -> dict[str, float | None]:
         "spec_first_position": accepted.get("0", 0.0) / drafts,
         "spec_second_position": None if second is None else second / drafts,
     }
+
+
+def _pinned(target: TargetSeries) -> float | None:
+    """Share of scrapes with a queue at which the batch stood at its peak; None with fewer than two such scrapes."""
+    pairs = zip(target.values("running")[target.segment :], target.values("waiting")[target.segment :], strict=True)
+    queued = [running for running, waiting in pairs if running is not None and (waiting or 0.0) > 0]
+    if len(queued) < 2 or max(queued) == 0:
+        return None
+    return sum(r >= 0.95 * max(queued) for r in queued) / len(queued)
 
 
 def _growth(points: list[tuple[float, float]]) -> float | None:

@@ -61,3 +61,19 @@ def _read(table: str) -> Iterator[CatalogRow]:
         for name in names.split(" / "):
             if name.strip():
                 yield CatalogRow(table, concept, name.strip(), kind, since, until, replaced, gated, line.split("\t")[-1])
+
+
+def signal_unit(ident: str) -> str:
+    """Unit of a signal; generated names (``config_*``, ``log_*``, ``ab_*``) have units by their kind."""
+    if ident in SIGNALS:
+        return SIGNALS[ident].unit
+    return {"log": "lines", "ab": "ratio"}.get(ident.split("_", 1)[0], "")
+
+
+def signal_title(ident: str) -> str:
+    """Title of a signal, made from the name where it is not declared."""
+    if ident in SIGNALS:
+        return SIGNALS[ident].title
+    kind, _, rest = ident.partition("_")
+    words = rest.replace("_", " ")
+    return {"config": f"configured {words}", "log": f"log lines: {words}", "ab": f"comparison {words}"}.get(kind, ident.replace("_", " "))

@@ -67,6 +67,12 @@ _LIST = (
     _s("ttft_drop_ratio", "ratio", "TTFT of the first interval over the TTFT of the last"),
     _s("prompts_share", "ratio", "1 when the load is known to share prefixes, 0 when it is known not to"),
     _s("shared_prefix_tokens", "tokens", "length of the prefix that requests share"),
+    _s("prefix_over_block", "ratio", "shared prefix over the KV block size"),
+    _s("prefix_hit_ratio_max", "ratio", "prefix hit ratio of the best replica"),
+    _s("cached_over_prompt", "ratio", "cached over prompt tokens of one request, highest"),
+    _s("lmcache_requests", "requests", "lookups in the external cache seen in the log"),
+    _s("lmcache_hit_ratio", "ratio", "tokens found over tokens looked up in the external cache"),
+    _s("lmcache_negative_loads", "requests", "lookups with a negative number of tokens to load"),
     # latency
     _s("ttft_mean", "s", "time to first token, mean", "hist_mean", "ttft"),
     _s("ttft_p99", "s", "time to first token, p99", "quantile", "ttft", q=0.99),
@@ -97,6 +103,7 @@ _LIST = (
     _s("spec_accept_length_last", "tokens", "tokens per verification step, now"),
     _s("spec_first_position", "ratio", "acceptance of the first drafted token"),
     _s("spec_second_position", "ratio", "acceptance of the second drafted token"),
+    _s("spec_decay", "ratio", "tokens per step in the second half over the first half"),
     # CUDA graphs
     _s("graph_share", "ratio", "share of decode steps that ran as a CUDA graph"),
     _s("running_over_graph_max", "ratio", "running requests over the largest captured batch"),
@@ -107,6 +114,8 @@ _LIST = (
     _s("graph_growth", "bytes", "growth of graph memory in the window"),
     _s("reserved_gap_growth", "bytes", "growth of reserved less allocated GPU memory in the window"),
     _s("graph_estimate_error", "ratio", "actual over estimated graph memory"),
+    _s("running_over_cap", "ratio", "running requests over the cap on running sequences, peak"),
+    _s("running_pinned", "ratio", "share of samples with a queue in which the batch stood at its peak"),
     # prefill/decode disaggregation
     _s("pd_bootstrap_queue", "requests", "requests waiting to bootstrap a transfer, mean", "mean", "pd_bootstrap"),
     _s("pd_inflight_queue", "requests", "requests whose KV is being sent, mean", "mean", "pd_inflight"),
@@ -122,6 +131,8 @@ _LIST = (
     _s("lora_adapters", "adapters", "adapters that the load uses"),
     _s("lora_slots", "slots", "adapter slots on the GPU", "max", "lora_slots"),
     _s("lora_pool_usage", "ratio", "adapter slots in use", "max", "lora_usage"),
+    _s("lora_overflow_max", "ratio", "adapters over slots, the fullest run"),
+    _s("lora_overflow_min", "ratio", "adapters over slots, the emptiest run"),
     _s("lora_overflow", "ratio", "adapters over adapter slots"),
     # fleet
     _s("waiting_rank_max", "requests", "longest queue of a rank or replica"),
@@ -132,6 +143,10 @@ _LIST = (
     _s("duplicate_ranks", "ranks", "identical series of ranks of one scheduler"),
     _s("load_view_ratio", "ratio", "load that the worker reports over load that its router sees"),
     _s("router_worker_hit_gap", "ratio", "hit rate by the worker less hit rate by the router"),
+    _s("kv_rank_min", "ratio", "KV usage of the emptiest rank or replica"),
+    _s("worker_block_usage", "ratio", "KV blocks in use by the worker's own count"),
+    _s("router_scores", "scores", "routing scores seen in the log"),
+    _s("router_score_max", "ratio", "best routing score"),
     # monitoring
     _s("engine_series", "series", "engine series seen"),
     _s("scrapes", "scrapes", "usable scrapes"),
@@ -140,10 +155,17 @@ _LIST = (
     _s("load_seen", "ratio", "1 when running and waiting requests were seen over an interval, 0 when not"),
     _s("log_intervals", "lines", "periodic log lines seen"),
     _s("conflicts", "facts", "pieces of configuration on which the sources differ"),
+    _s("usable_intervals", "intervals", "intervals between scrapes that can be compared"),
+    _s("hit_log_gap", "ratio", "hit ratio of the log line against that of the counters"),
     # host
     _s("gpu_utilization_min", "ratio", "GPU utilization, lowest"),
     _s("gpu_utilization_spread", "ratio", "GPU utilization, highest less lowest"),
     _s("worker_cpu", "ratio", "CPU of the busiest engine process (1 = one core)"),
+    _s("gpu_utilization_max", "ratio", "GPU utilization, highest"),
+    _s("gpu_power_share_max", "ratio", "power draw over power limit, highest"),
+    _s("busy_poll", "lines", "stack samples of an idle polling loop"),
+    _s("client_closed_loop", "ratio", "1 when the client keeps a fixed number in flight or sends all at once"),
+    _s("scaling_efficiency", "ratio", "throughput growth over concurrency growth in the benchmark"),
     _s("offered_over_served", "ratio", "offered over served request rate of the benchmark"),
     _s("client_over_server", "ratio", "requests in flight at the client over running and waiting"),
 )  # fmt: skip

@@ -1,0 +1,270 @@
+"""Who is diagnosed: targets, runs, the fleet, a comparison; each with its signals and its resolved configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from diagnose import clients, compare, fleet, logsignals, series, ticks
+from diagnose import facts as facts_module
+from diagnose.engines.defaults import default_facts
+from diagnose.model import Fact, Observations, Value
+from diagnose.series import TargetSeries
+from diagnose.signals import metric_signals
+
+_ROLE_STEMS = ("prefill", "decode", "router", "frontend")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One thing that gets findings. ``kind`` is target, run, fleet or comparison."""
+
+    name: str
+    kind: str
+    engine: str
+    version: str
+    model: str
+    signals: Mapping[str, Value]
+    facts: Mapping[str, Fact]
+    scrapes: int = 0
+    window: float | None = None
+
+
+def subjects(observations: Observations) -> tuple[tuple[Subject, ...], compare.Comparison | None]:
+    """All subjects of the observations and, for an A/B bundle, the comparison."""
+    names = compare.variants(observations)
+    found = series.targets(observations.scrapes)
+    if names:
+        runs, comparison = _compared(observations, names)
+        shared = replace(observations, stats=(), events=(), facts=_outside(observations.facts, names), benches=())
+        return (*_targets(shared, found), *runs), comparison
+    measured = _targets(observations, found)
+    taken = {run for t in found for run in _runs_of(observations, t, found)}
+    return (*measured, *_loose_runs(observations, taken, bool(found)), *_fleet(observations, found, measured)), None
+
+
+def _outside(facts: tuple[Fact, ...], names: tuple[str, ...]) -> tuple[Fact, ...]:
+    return tuple(f for f in facts if f.run not in names)
+
+
+def _targets(observations: Observations, found: tuple[TargetSeries, ...]) -> tuple[Subject, ...]:
+    return tuple(_target(observations, t, found) for t in found)
+
+
+def _target(observations: Observations, target: TargetSeries, found: tuple[TargetSeries, ...]) -> Subject:
+    runs = _runs_of(observations, target, found)
+    facts = _resolved(f for f in (*observations.facts, *facts_module.from_metrics(target)) if f.run in {*runs, target.name})
+    course = ticks.from_series(target)
+    stats = [s for s in observations.stats if s.run in runs]
+    logged = ticks.from_log(stats)
+    signals = {
+        **logsignals.log_signals(stats, (e for e in observations.events if e.run in runs), facts),
+        **ticks.gauge_signals(logged, "log"),
+        **ticks.shape_signals(logged, "log"),
+        **fleet.log_rank_signals(stats),
+        **ticks.shape_signals(course, "metrics"),
+        **fleet.rank_signals(target),
+        **metric_signals(target),
+        **_ttft_course(target),
+    }
+    return _finish(observations, target.name, "target", signals, facts, course or logged, target)
+
+
+def _finish(
+    observations: Observations,
+    name: str,
+    kind: str,
+    signals: dict[str, Value],
+    facts: dict[str, Fact],
+    course: tuple[ticks.Tick, ...],
+    target: TargetSeries | None = None,
+) -> Subject:
+    engine = target.engine if target and target.engine else facts_module.text(facts.get("engine"))
+    config = facts_module.config_signals(facts)
+    client = clients.client_signals(facts, observations.remarks, observations.benches)
+    held = facts_module.conflicts(f for f in observations.facts if f.run in {x.run for x in facts.values()})
+    extra = {"conflicts": Value(float(len(held)), "configuration")} if facts else {}
+    merged = {**client, **signals, **config, **extra}
+    merged |= _combined(merged, course)
+    model = (target.model if target else "") or facts_module.text(facts.get("served_model")) or facts_module.text(facts.get("model"))
+    version = facts_module.text(facts.get("engine_version"))
+    scrapes, window = (len(target.scrapes), target.window) if target else (0, None)
+    return Subject(name, kind, engine, version, model, merged, facts, scrapes, window)
+
+
+def _resolved(facts: Iterable[Fact]) -> dict[str, Fact]:
+    """The most trusted facts, with the engine's version defaults filled in last."""
+    held = facts_module.best(facts)
+    engine, version = facts_module.text(held.get("engine")), facts_module.text(held.get("engine_version"))
+    return {**facts_module.best(default_facts(engine, version)), **held} if engine else held
+
+
+def _combined(signals: Mapping[str, Value], course: tuple[ticks.Tick, ...]) -> dict[str, Value]:
+    """Signals that need configuration and load together."""
+    out: dict[str, float | None] = {}
+
+    def get(name: str) -> float | None:
+        return signals[name].value if name in signals else None
+
+    captured, running = get("config_graph_max_batch"), get("requests_running_max")
+    if captured and running is not None:
+        out["running_over_graph_max"] = running / captured
+        out["graph_cliff_ratio"] = _cliff(course, captured)
+    logged, counted = get("prefix_hit_log"), get("prefix_hit_ratio")
+    if logged is not None and counted is not None:
+        out["hit_log_gap"] = abs(logged - counted)
+    cap = get("config_max_num_seqs")
+    if cap and running is not None:
+        out["running_over_cap"] = running / cap / max(1.0, get("ranks") or 1.0)
+    block, prefix = get("config_kv_block_size") or get("log_block_size"), get("shared_prefix_tokens")
+    if block and prefix:
+        out["prefix_over_block"] = prefix / block
+    clients_in_flight, waiting = get("client_concurrency"), get("requests_waiting")
+    inside = (waiting or 0.0) + (get("requests_running") or 0.0)
+    if clients_in_flight and waiting is not None and inside:
+        out["client_over_server"] = clients_in_flight / inside
+    return {k: Value(v, "metrics") for k, v in out.items() if v is not None}
+
+
+def _cliff(course: tuple[ticks.Tick, ...], captured: float) -> float | None:
+    """Throughput per request above the captured batch over just below it."""
+    known = [(t.running, t.generation / t.running) for t in course if t.running and t.generation is not None]
+    above = [v for r, v in known if r > captured]
+    below = [v for r, v in known if 0.5 * captured <= r <= captured]
+    if not above or not below or not sum(below):
+        return None
+    return (sum(above) / len(above)) / (sum(below) / len(below))
+
+
+def _ttft_course(target: TargetSeries) -> dict[str, Value]:
+    """TTFT of the first interval with requests over the mean of the later ones."""
+    means = []
+    for span in target.intervals if len(target.scrapes) > 2 else ():
+        hist = target.histogram("ttft", span)
+        if hist and hist.count > 0:
+            means.append(hist.total / hist.count)
+    first = target.histogram("ttft") if len(target.scrapes) == 1 else None
+    if first is not None or len(means) < 2:
+        return {}
+    later = sum(means[1:]) / len(means[1:])
+    return {"ttft_drop_ratio": Value(means[0] / later, "metrics", target.window)} if later > 0 else {}
+
+
+def _runs_of(observations: Observations, target: TargetSeries, found: tuple[TargetSeries, ...]) -> set[str]:
+    """Base names of logs and launch files that describe a target: by name, by role, or all when it is the only one."""
+    names = _run_names(observations)
+    stem = _stem(target.name)
+    named = {n for n in names if n == target.name or (_stem(n) == stem and n)}
+    others = {m for t in found if t.name != target.name for m in names if _stem(m) == _stem(t.name)}
+    own_role = _stem(target.name) in _ROLE_STEMS
+    free = set()
+    for name in names - others - named:
+        role = _stem(name) if _stem(name) in _ROLE_STEMS else ""
+        if own_role and role and role != _stem(target.name):
+            continue
+        if len(found) == 1 and (not role or not own_role or role == stem) and not (role in ("prefill", "decode") and own_role):
+            free.add(name)
+        elif len(found) > 1 and not role and name not in {s.run for s in observations.stats}:
+            free.add(name)
+    engines = {n: _run_engine(observations, n) for n in free}
+    return named | {n for n in free if not target.engine or engines[n] in ("", target.engine) or _is_client(observations, n)}
+
+
+def _is_client(observations: Observations, name: str) -> bool:
+    return name.startswith("client") or all(f.id.startswith("client_") for f in observations.facts if f.run == name)
+
+
+def _run_names(observations: Observations) -> set[str]:
+    parts = (observations.stats, observations.events, observations.facts, observations.benches, observations.remarks)
+    return {item.run for part in parts for item in part}  # type: ignore[attr-defined]
+
+
+def _run_engine(observations: Observations, name: str) -> str:
+    for stat in observations.stats:
+        if stat.run == name and stat.kind in ("vllm", "spec", "vllm_iteration"):
+            return "vllm"
+        if stat.run == name and stat.kind.startswith("sglang"):
+            return "sglang"
+    return next((str(f.value) for f in observations.facts if f.run == name and f.id == "engine"), "")
+
+
+def _stem(name: str) -> str:
+    return name.lower().rstrip("0123456789").rstrip("-_")
+
+
+def _loose_runs(observations: Observations, taken: set[str], measured: bool) -> tuple[Subject, ...]:
+    """Logs, launch files and benchmarks without scrapes: one subject per engine and role."""
+    loose = [n for n in sorted(_run_names(observations) - taken)]
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name in loose:
+        role = _stem(name) if _stem(name) in ("prefill", "decode") else ""
+        groups.setdefault((_run_engine(observations, name), role), []).append(name)
+    known = [k for k in groups if k[0]]
+    for key in [k for k in groups if not k[0] and not k[1]]:
+        if len(known) >= 1:  # a client file, a remark or a host tool belongs to the engine beside it
+            groups[known[0]] += groups.pop(key)
+    return tuple(_run(observations, _label(names), set(names)) for names in groups.values() if names)
+
+
+def _label(names: list[str]) -> str:
+    return next((n for n in names if not n.startswith("client")), names[0]) or "input"
+
+
+def _run(observations: Observations, name: str, runs: set[str], shared: tuple[Fact, ...] = ()) -> Subject:
+    facts = _resolved((*shared, *(f for f in observations.facts if f.run in runs)))
+    stats = [s for s in observations.stats if s.run in runs]
+    course = ticks.from_log(stats)
+    signals = {
+        **logsignals.log_signals(stats, (e for e in observations.events if e.run in runs), facts),
+        **ticks.gauge_signals(course, "log"),
+        **ticks.shape_signals(course, "log"),
+        **fleet.log_rank_signals(stats),
+    }
+    return _finish(observations, name, "run", signals, facts, course)
+
+
+def _fleet(observations: Observations, found: tuple[TargetSeries, ...], measured: tuple[Subject, ...]) -> tuple[Subject, ...]:
+    """Signals across several targets: replicas of one model and role, and views that disagree."""
+    if len(found) < 2:
+        return ()
+    by_name = {s.name: s.signals for s in measured}
+    out = []
+    groups: dict[tuple[str, str], list[TargetSeries]] = {}
+    for target in found:
+        if target.engine in ("vllm", "sglang"):
+            groups.setdefault((target.model, _stem(target.name) if _stem(target.name) in _ROLE_STEMS else ""), []).append(target)
+    views = fleet.view_signals(found)
+    for (model, role), members in groups.items():
+        signals = fleet.replica_signals(members, by_name)
+        if signals:
+            first = next(s for s in measured if s.name == members[0].name)
+            name = f"{model or role or 'fleet'} x {len(members)}"
+            client = clients.client_signals(dict(first.facts), observations.remarks, observations.benches)
+            out.append(Subject(name, "fleet", first.engine, first.version, model, {**client, **signals, **views}, first.facts))
+    if views and not out:
+        out.append(Subject("deployment", "fleet", "", "", "", views, {}))
+    return tuple(out)
+
+
+def _compared(observations: Observations, names: tuple[str, ...]) -> tuple[tuple[Subject, ...], compare.Comparison]:
+    shared_facts = tuple(f for f in observations.facts if not compare.belongs(f.run, names))
+    runs = []
+    for name in names:
+        own = {r for r in _run_names(observations) if compare.belongs(r, names) == name}
+        runs.append(_run(observations, name, own, shared_facts))
+    comparison = compare.compare(observations, names, facts_module.best(shared_facts))
+    first = runs[0]
+    signals = {**compare.signals(comparison), **clients.client_signals(dict(first.facts), observations.remarks, observations.benches)}
+    signals |= _across_runs(runs)
+    facts = {i: f for i, f in first.facts.items() if all(r.facts.get(i) and r.facts[i].value == f.value for r in runs)}
+    signals |= facts_module.config_signals(facts)
+    subject = Subject(" / ".join(names), "comparison", first.engine, first.version, first.model, signals, facts)
+    return (*runs, subject), comparison
+
+
+def _across_runs(runs: list[Subject]) -> dict[str, Value]:
+    """What separates the runs beyond their flags: adapters against slots."""
+    overflow = [r.signals["lora_overflow"].value for r in runs if "lora_overflow" in r.signals]
+    if not overflow:
+        return {}
+    return {"lora_overflow_max": Value(max(overflow), "configuration"), "lora_overflow_min": Value(min(overflow), "configuration")}

@@ -1,0 +1,28 @@
+"""Requests queue at the cap on running sequences while KV is free."""
+
+from diagnose.symptoms.declare import Symptom, Threshold
+
+SYMPTOM = Symptom(
+    id="batch_cap_bound",
+    title="Requests queue at the cap on running sequences while KV is free",
+    kind="cause",
+    severity="ticket",
+    hold=300.0,
+    when="requests_waiting >= queue and kv_usage_max < roomy and (running_over_cap >= at_cap or running_pinned >= at_cap) "
+    "unless waiting_deferred >= 0.5 or prefill_saturated == 1",
+    meaning="The batch stands at its cap with a queue in front of it and most of the KV cache unused: the cap is too low.",
+    thresholds=(
+        Threshold("queue", 2.0, "requests", 0.5, 10000.0, "a queue, not a passing request"),
+        Threshold(
+            "roomy", 0.85, "ratio", 0.1, 0.95, "the guide's occupancy target: below it there is room for more sequences"
+        ),
+        Threshold(
+            "at_cap", 0.9, "ratio", 0.5, 1.0, "share of samples with a queue in which the batch stood at its cap"
+        ),
+    ),
+    moves=("2.1/more-sequences", "4.3/add-replica"),
+    explains=("queue_growth", "high_ttft"),
+    say="{requests_waiting} waiting, batch pinned at {requests_running_max}, KV usage {kv_usage_max}",
+    missing="running, waiting and KV usage; --max-num-seqs",
+    alert="LLMBatchCapBound",
+)

@@ -1,0 +1,14 @@
+"""Prefix hits count re-prefills of preempted requests."""
+
+from diagnose.symptoms.declare import Symptom
+
+SYMPTOM = Symptom(
+    id="prefix_hits_inflated",
+    title="Prefix hits count re-prefills of preempted requests",
+    kind="info",
+    severity="info",
+    when="preemptions >= 1 and prefix_hit_ratio >= 0.05 and prompts_share == 0",
+    meaning="Before vLLM 0.11.1 a preempted request finds its own blocks again and counts them as hits. The hit ratio says nothing about sharing.",
+    say="hit ratio {prefix_hit_ratio} on prompts that share nothing, with {preemptions} preemptions",
+    missing="preemptions and what the prompts share",
+)
