@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable
 
 from diagnose import series
@@ -84,6 +85,7 @@ def _derived(target: TargetSeries, found: dict[str, Value]) -> dict[str, Value]:
         "bytes_per_descriptor": _over(found, "transfer_bytes_mean", "transfer_descriptors_mean"),
         "queue_share_of_ttft": _over(found, "queue_time_mean", "ttft_mean"),
         "preemptions_per_running": _over(found, "preemptions", "requests_running_max"),
+        "waiting_over_running": _over(found, "requests_waiting", "requests_running"),
         "graph_growth": _growth(target.gauge("graph_memory")),
         "reserved_gap_growth": _gap_growth(target),
         "lora_slots": _lora_slots(target),
@@ -91,7 +93,7 @@ def _derived(target: TargetSeries, found: dict[str, Value]) -> dict[str, Value]:
         **_spec_positions(target),
     }
     if "spec_acceptance" not in found and target.present("spec_rate_gauge"):
-        out["spec_acceptance"] = _positive_mean(target, "spec_rate_gauge")
+        out["spec_acceptance"] = _positive_mean(target, "spec_rate_gauge") or None  # 0: speculation is off
     if "prefix_hit_ratio" not in found and target.engine == "vllm" and target.present("prefix_hit_gauge"):
         out["prefix_hit_ratio"] = _positive_mean(target, "prefix_hit_gauge")
     if "preemptions" not in found and target.present("retracted_now"):
@@ -147,7 +149,7 @@ def _accept_length(target: TargetSeries, found: dict[str, Value]) -> float | Non
     accepted, drafts = target.increase("spec_accepted"), target.increase("spec_drafts")
     if accepted is not None and drafts:
         return 1.0 + accepted / drafts
-    return _positive_mean(target, "spec_length_gauge")
+    return _positive_mean(target, "spec_length_gauge") or None  # 0: speculation is off
 
 
 def _graph_share(target: TargetSeries) -> float | None:
@@ -175,12 +177,12 @@ def _spec_positions(target: TargetSeries) -> dict[str, float | None]:
 
 
 def _pinned(target: TargetSeries) -> float | None:
-    """Share of scrapes with a queue at which the batch stood at its peak; None with fewer than two such scrapes."""
+    """Median over peak of the batch while requests queued; None with fewer than two such scrapes."""
     pairs = zip(target.values("running")[target.segment :], target.values("waiting")[target.segment :], strict=True)
     queued = [running for running, waiting in pairs if running is not None and (waiting or 0.0) > 0]
     if len(queued) < 2 or max(queued) == 0:
         return None
-    return sum(r >= 0.95 * max(queued) for r in queued) / len(queued)
+    return statistics.median(queued) / max(queued)
 
 
 def _growth(points: list[tuple[float, float]]) -> float | None:

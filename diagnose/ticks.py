@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,6 +26,7 @@ class Tick:
     prompt: float | None = None
     moved: bool | None = None
     preemptions: float | None = None
+    seconds: float = 0.0
 
 
 def from_series(target: TargetSeries) -> tuple[Tick, ...]:
@@ -60,6 +62,7 @@ def _tick(
         prompt,
         any(moving) if moving else None,
         None if preempted is None else preempted * span.seconds,
+        span.seconds,
     )
 
 
@@ -110,7 +113,12 @@ def gauge_signals(ticks: tuple[Tick, ...], source: str) -> dict[str, Value]:
         known = [v for v in column if v is not None]
         if known:
             out |= {name: sum(known) / len(known), f"{name}_max": max(known), f"{name}_last": known[-1]}
-    for name, column in {"generation_tps": [t.generation for t in ticks], "prompt_tps": [t.prompt for t in ticks]}.items():
+    if out.get("requests_running") and "requests_waiting" in out:
+        out["waiting_over_running"] = out["requests_waiting"] / out["requests_running"]
+    for name, column in {
+        "generation_tps": [t.generation for t in ticks],
+        "prompt_tps": [t.prompt for t in ticks],
+    }.items():
         known = [v for v in column if v is not None]
         if known:
             out[name] = sum(known) / len(known)
@@ -120,7 +128,9 @@ def gauge_signals(ticks: tuple[Tick, ...], source: str) -> dict[str, Value]:
         if out.get("requests_running_max"):
             out["preemptions_per_running"] = sum(preempted) / out["requests_running_max"]
     if len(ticks) > 1:
-        out["tokens_moved"] = (out.get("generation_tps", 0.0) + out.get("prompt_tps", 0.0)) * (ticks[-1].time - ticks[0].time)
+        out["tokens_moved"] = (out.get("generation_tps", 0.0) + out.get("prompt_tps", 0.0)) * (
+            ticks[-1].time - ticks[0].time
+        )
     return {k: Value(v, source, _span(ticks)) for k, v in out.items()}
 
 
@@ -149,9 +159,8 @@ def _stalled(ticks: tuple[Tick, ...]) -> float | None:
     if not ticks or ticks[-1].moved is None:
         return None
     last_moving = next((n for n in range(len(ticks) - 1, -1, -1) if ticks[n].moved is not False), None)
-    step = ticks[-1].time - ticks[-2].time if len(ticks) > 1 else 0.0
     if last_moving is None:  # never moved: the first tick's own interval counts too
-        return ticks[-1].time - ticks[0].time + step
+        return ticks[-1].time - ticks[0].time + ticks[0].seconds
     return ticks[-1].time - ticks[last_moving].time
 
 
@@ -183,7 +192,7 @@ def _prefill_stall(ticks: tuple[Tick, ...]) -> float | None:
     busy = [t for t in known if (t.prompt or 0.0) >= 0.5 * peak]
     if not quiet or not busy:
         return None
-    return _median([_per_running(t) for t in busy]) / _median([_per_running(t) for t in quiet])
+    return statistics.median([_per_running(t) for t in busy]) / statistics.median([_per_running(t) for t in quiet])
 
 
 def _per_running(tick: Tick) -> float:
@@ -199,16 +208,16 @@ def _prefill_saturated(ticks: tuple[Tick, ...]) -> float | None:
     mean = sum(prompt) / len(prompt)
     flat = mean > _BUSY_PROMPT_TPS and max(prompt) - min(prompt) <= 0.1 * mean
     queue = all((t.waiting or 0.0) >= 5 for t in known)
-    starved = _median([_per_running(t) for t in known]) < 5.0
+    starved = statistics.median([_per_running(t) for t in known]) < 5.0
     return float(flat and queue and starved)
 
 
 def _pinned(ticks: tuple[Tick, ...]) -> float | None:
-    """Share of ticks with a queue at which the batch stood at its peak, None without two ticks with a queue."""
+    """Median over peak of the batch while requests queued; None without two ticks with a queue."""
     queued = [t.running for t in ticks if t.running is not None and (t.waiting or 0.0) > 0]
     if len(queued) < 2 or max(queued) == 0:
         return None
-    return sum(r >= 0.95 * max(queued) for r in queued) / len(queued)
+    return statistics.median(queued) / max(queued)
 
 
 def _trough(ticks: tuple[Tick, ...]) -> float | None:
@@ -223,8 +232,3 @@ def _trough(ticks: tuple[Tick, ...]) -> float | None:
         if emptied and tick.running > 0:
             return 1.0
     return 0.0 if ticks else None
-
-
-def _median(values: list[float]) -> float:
-    ordered = sorted(values)
-    return ordered[len(ordered) // 2]

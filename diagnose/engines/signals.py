@@ -17,6 +17,7 @@ _LIST = (
     _s("requests_waiting", "requests", "waiting requests, mean", "mean", "waiting"),
     _s("requests_waiting_max", "requests", "waiting requests, peak", "max", "waiting"),
     _s("requests_waiting_last", "requests", "waiting requests, now", "last", "waiting"),
+    _s("waiting_over_running", "ratio", "waiting over running requests"),
     _s("waiting_capacity", "requests", "waiting for capacity, mean", "mean", "waiting_capacity"),
     _s("waiting_deferred", "requests", "waiting deferred (slots, grammar, transfers), mean", "mean", "waiting_deferred"),
     _s("waiting_kv_fetch", "requests", "waiting for KV to arrive, mean", "mean", "kv_fetch"),
@@ -115,7 +116,7 @@ _LIST = (
     _s("reserved_gap_growth", "bytes", "growth of reserved less allocated GPU memory in the window"),
     _s("graph_estimate_error", "ratio", "actual over estimated graph memory"),
     _s("running_over_cap", "ratio", "running requests over the cap on running sequences, peak"),
-    _s("running_pinned", "ratio", "share of samples with a queue in which the batch stood at its peak"),
+    _s("running_pinned", "ratio", "median over peak of the batch while requests queued"),
     # prefill/decode disaggregation
     _s("pd_bootstrap_queue", "requests", "requests waiting to bootstrap a transfer, mean", "mean", "pd_bootstrap"),
     _s("pd_inflight_queue", "requests", "requests whose KV is being sent, mean", "mean", "pd_inflight"),

@@ -8,7 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="ticket",
     hold=300.0,
-    when="requests_waiting >= queue and kv_usage_max < roomy and (running_over_cap >= at_cap or running_pinned >= at_cap) "
+    when="requests_waiting >= queue and waiting_over_running >= share and kv_usage_max < roomy and (running_over_cap >= at_cap or running_pinned >= at_cap) "
     "unless waiting_deferred >= 0.5 or prefill_saturated == 1",
     meaning="The batch stands at its cap with a queue in front of it and most of the KV cache unused: the cap is too low.",
     thresholds=(
@@ -16,9 +16,8 @@ SYMPTOM = Symptom(
         Threshold(
             "roomy", 0.85, "ratio", 0.1, 0.95, "the guide's occupancy target: below it there is room for more sequences"
         ),
-        Threshold(
-            "at_cap", 0.9, "ratio", 0.5, 1.0, "share of samples with a queue in which the batch stood at its cap"
-        ),
+        Threshold("at_cap", 0.85, "ratio", 0.5, 1.0, "requests that just finished leave gaps below the cap"),
+        Threshold("share", 0.2, "ratio", 0.01, 100.0, "a queue that is large beside the batch"),
     ),
     moves=("2.1/more-sequences", "4.3/add-replica"),
     explains=("queue_growth", "high_ttft"),
