@@ -10,7 +10,9 @@ from diagnose import facts as facts_module
 from diagnose import ticks
 from diagnose.model import Fact, Observations, Value
 
-ROLES = frozenset({"server", "prefill", "decode", "router", "client", "frontend", "worker", "planner", "epp", "lmcache"})
+ROLES = frozenset(
+    {"server", "prefill", "decode", "router", "client", "frontend", "worker", "planner", "epp", "lmcache"}
+)
 # names of a single deployment's files, not of runs
 _GENERIC = frozenset({"engine", "deployment", "start", "startup", "vllm", "sglang", "compose", "docker-compose", "values",
                       "k8s", "pod", "command", "launch", "scaledobject", "hpa", "keda", "requests", "config"})  # fmt: skip
@@ -115,11 +117,16 @@ def compare(observations: Observations, names: tuple[str, ...], shared: dict[str
 def difference(a: Run, b: Run) -> tuple[set[str], tuple[str, ...]]:
     """Guide entries (or workload, version, engine) in which two runs differ, and the facts that differ."""
     differing = [i for i in sorted({*a.facts, *b.facts}) if i in ENTRY_OF and _value(a, i) != _value(b, i)]
-    chosen = [i for i in differing if any(i in r.facts and r.facts[i].source in ("launch", "server_info") for r in (a, b))]
-    entries = {ENTRY_OF[i] for i in chosen or differing}
+    chosen = [
+        i for i in differing if any(i in r.facts and r.facts[i].source in ("launch", "server_info") for r in (a, b))
+    ]
+    both = [i for i in differing if i in a.facts and i in b.facts]  # a log that is silent on a fact does not differ in it
+    entries = {ENTRY_OF[i] for i in chosen or both}
     resolved = {i for i in differing if ENTRY_OF[i] == "1.3"}
     if entries == {"2.3"} and resolved and "kv_cache_dtype" in differing:
         entries = {"1.3"}  # the KV dtype decided the kernel: the kernel is what the runs compare
+    if "workload" in entries and entries <= {"workload", "4.1"} and any("lora" not in r.facts for r in (a, b)):
+        entries = {"workload"}  # with adapters against without: not a choice of the server
     if "3.3" in entries and "kv_connector" in differing:
         entries.discard("4.2")
     return entries, tuple(differing)
@@ -200,7 +207,9 @@ def _from_log(observations: Observations, name: str, own: Mapping[str, Fact]) ->
     """What a log measures: decode speed under prefill, else mean decode speed, else the size of the KV cache."""
     course = ticks.from_log(s for s in observations.stats if s.run == name)
     known = [t for t in course if t.generation is not None]
-    busy = [t.generation for t in known if t.generation is not None and (t.prompt or 0.0) > 500 and (t.running or 0) > 1]
+    busy = [
+        t.generation for t in known if t.generation is not None and (t.prompt or 0.0) > 500 and (t.running or 0) > 1
+    ]
     out: dict[tuple[str, str], float] = {}
     if busy:
         out["", "generation under prefill"] = sum(busy) / len(busy)
@@ -218,10 +227,8 @@ def _flags(run: Run) -> int:
 
 def _value(run: Run, ident: str) -> object:
     fact = run.facts.get(ident)
-    return None if fact is None or fact.value in ("", "None", "auto", False) else fact.value
+    return None if fact is None or fact.value is False or fact.value in ("", "None", "auto") else fact.value
 
 
 def _names(runs: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(r for r in runs if r))
-
-

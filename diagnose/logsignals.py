@@ -10,6 +10,8 @@ from diagnose.model import Fact, LogEvent, LogStat, Value
 
 _START_EVENTS = {"engine_config", "non_default_args", "server_args", "ready_sglang", "kv_size", "kv_blocks"}
 
+_DEATHS = {"engine_dead", "traceback_error"}
+
 
 def log_signals(stats: Iterable[LogStat], events: Iterable[LogEvent], facts: dict[str, Fact]) -> dict[str, Value]:
     """All signals of the given log lines; what the lines do not say is absent."""
@@ -42,7 +44,10 @@ def _mean(values: list[float]) -> float | None:
 def _speculation(stats: tuple[LogStat, ...]) -> dict[str, float | None]:
     kinds = ("spec", "sglang_decode")
     lengths, rates = _column(stats, kinds, "accept_length"), _column(stats, kinds, "accept_rate")
-    accepted, drafted = sum(_column(stats, ("spec",), "accepted_tokens")), sum(_column(stats, ("spec",), "drafted_tokens"))
+    accepted, drafted = (
+        sum(_column(stats, ("spec",), "accepted_tokens")),
+        sum(_column(stats, ("spec",), "drafted_tokens")),
+    )
     positions = [s.per_position for s in stats if s.per_position]
     first, second = ([p[n] for p in positions if len(p) > n] for n in (0, 1))
     half = len(lengths) // 2
@@ -58,11 +63,19 @@ def _speculation(stats: tuple[LogStat, ...]) -> dict[str, float | None]:
     }
 
 
-def _graphs(stats: tuple[LogStat, ...], events: tuple[LogEvent, ...], facts: dict[str, Fact]) -> dict[str, float | None]:
+def _graphs(
+    stats: tuple[LogStat, ...], events: tuple[LogEvent, ...], facts: dict[str, Fact]
+) -> dict[str, float | None]:
     flags = [s.values["cuda_graph"] for s in stats if s.kind == "sglang_decode" and "cuda_graph" in s.values]
     taken, left = _largest(events, "graph_capture_end", "bytes"), _smallest(events, "graph_capture_end", "avail")
+    before = _smallest(events, "graph_capture_begin", "avail")
+    if left is None and before and taken:
+        left = before - taken
     estimate = _largest(events, "graph_memory_estimate", "bytes")
-    actual, guessed = _largest(events, "graph_pool_actual", "actual"), _largest(events, "graph_pool_actual", "estimated")
+    actual, guessed = (
+        _largest(events, "graph_pool_actual", "actual"),
+        _largest(events, "graph_pool_actual", "estimated"),
+    )
     kv = facts_module.number(facts.get("kv_bytes"))
     size = actual or taken or estimate
     return {
@@ -94,7 +107,10 @@ def _fields(events: tuple[LogEvent, ...], ident: str, field: str) -> list[float]
 def _caches(stats: tuple[LogStat, ...]) -> dict[str, float | None]:
     hit = _column(stats, ("vllm",), "prefix_hit_ratio")
     external = _column(stats, ("vllm",), "external_hit_ratio")
-    new, cached = sum(_column(stats, ("sglang_prefill",), "new_tokens")), sum(_column(stats, ("sglang_prefill",), "cached_tokens"))
+    new, cached = (
+        sum(_column(stats, ("sglang_prefill",), "new_tokens")),
+        sum(_column(stats, ("sglang_prefill",), "cached_tokens")),
+    )
     requests = [s for s in stats if s.kind == "request" and s.values.get("prompt_tokens")]
     over = [s.values["cached_tokens"] / s.values["prompt_tokens"] for s in requests if "cached_tokens" in s.values]
     loads = [s for s in stats if s.kind == "lmcache"]
@@ -130,7 +146,9 @@ def _disaggregation(stats: tuple[LogStat, ...]) -> dict[str, float | None]:
         "transfer_post_mean": _mean(_column(stats, nixl, "post_time")),
         "transfer_bytes_mean": _mean(_column(stats, nixl, "bytes_per_transfer")),
         "transfer_descriptors_mean": _mean(_column(stats, nixl, "descriptors")),
-        "bytes_per_descriptor": _share([s for s in stats if s.kind == "kv_transfer"], "bytes_per_transfer", "descriptors"),
+        "bytes_per_descriptor": _share(
+            [s for s in stats if s.kind == "kv_transfer"], "bytes_per_transfer", "descriptors"
+        ),
         "router_scores": float(len(scores)) or None,
         "router_score_max": max(scores, default=None),
         "consecutive_prefills": _prefill_run(stats),
@@ -151,9 +169,15 @@ def _prefill_run(stats: tuple[LogStat, ...]) -> float | None:
 def _host(stats: tuple[LogStat, ...], events: tuple[LogEvent, ...]) -> dict[str, float | None]:
     by_gpu: dict[float, list[float]] = {}
     for n, stat in enumerate(s for s in stats if s.kind == "gpu" and "utilization" in s.values):
-        by_gpu.setdefault(stat.values.get("index", float(n) if "index" in stat.values else 0.0), []).append(stat.values["utilization"])
+        by_gpu.setdefault(stat.values.get("index", float(n) if "index" in stat.values else 0.0), []).append(
+            stat.values["utilization"]
+        )
     means = [sum(v) / len(v) for v in by_gpu.values()]
-    draw = [s.values["power"] / s.values["power_limit"] for s in stats if s.kind == "gpu" and s.values.get("power_limit") and "power" in s.values]
+    draw = [
+        s.values["power"] / s.values["power_limit"]
+        for s in stats
+        if s.kind == "gpu" and s.values.get("power_limit") and "power" in s.values
+    ]
     return {
         "gpu_utilization_min": min(means, default=None),
         "gpu_utilization_max": max(means, default=None),
@@ -167,7 +191,12 @@ def _host(stats: tuple[LogStat, ...], events: tuple[LogEvent, ...]) -> dict[str,
 def _event_counts(events: tuple[LogEvent, ...]) -> dict[str, float | None]:
     """``log_<event>``: how often; absent when it was not seen (an excerpt proves nothing about what it leaves out)."""
     counts: dict[str, float | None] = {}
+    stopped: set[str] = set()
     for event in events:
+        if event.id == "shutdown":
+            stopped.add(event.run)
+        if event.id in _DEATHS and event.run in stopped:
+            continue  # a server that is being stopped ends its processes: no fault
         name = f"log_{event.id}"
         counts[name] = (counts.get(name) or 0.0) + 1.0
     if any(e.id in _START_EVENTS for e in events):
