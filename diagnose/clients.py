@@ -1,4 +1,4 @@
-"""What the load generator and the operator's remarks say about the load: shared prefixes, offline batches, offered rate."""
+"""What load generator and remarks say about the load: shared prefixes, offline batches, offered rate."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from diagnose import facts as facts_module
 from diagnose.model import Bench, Fact, Remark, Value
 
 _SHARED = re.compile(
-    r"(system prompt|shared (prefix|prompt|document|context)|common (prefix|prompt|system)|same (prefix|prompt|system|document|image|context)s?"
-    r"|multi.?turn|each turn|resends?|re-sends?|conversation|prefix.?(repetition|sharing)|identical prompts?|repeats? the same)",
+    r"(system prompt|shared (prefix|prompt|document|context)|common (prefix|prompt|system)"
+    r"|same (prefix|prompt|system|document|image|context)s?|multi.?turn|each turn|re-?sends?|conversation"
+    r"|prefix.?(repetition|sharing)|identical prompts?|repeats? the same)",
     re.IGNORECASE,
 )
 _UNSHARED = re.compile(r"(random prompts?|unique prompts?|no (shared|common) prefix|no prefix sharing)", re.IGNORECASE)
 _TOKENS = re.compile(r"(\d[\d,]*)\s*(k?)[- ]?tok\w*[^.]{0,40}?(?:system prompt|prefix|common|shared)", re.IGNORECASE)
 _OFFLINE = re.compile(r"\b(offline|batch (job|inference|run)|bulk|overnight)\b", re.IGNORECASE)
-_SHARING_SETS = ("prefix", "multiturn", "multi-turn", "sharegpt-multi", "generated-shared-prefix", "mooncake", "conversation")
+_SHARING_SETS = (
+    "prefix",
+    "multiturn",
+    "multi-turn",
+    "sharegpt-multi",
+    "generated-shared-prefix",
+    "mooncake",
+    "conversation",
+)
 
 
 def client_signals(facts: dict[str, Fact], remarks: tuple[Remark, ...], benches: tuple[Bench, ...]) -> dict[str, Value]:

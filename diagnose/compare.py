@@ -14,8 +14,10 @@ ROLES = frozenset(
     {"server", "prefill", "decode", "router", "client", "frontend", "worker", "planner", "epp", "lmcache"}
 )
 # names of a single deployment's files, not of runs
-_GENERIC = frozenset({"engine", "deployment", "start", "startup", "vllm", "sglang", "compose", "docker-compose", "values",
-                      "k8s", "pod", "command", "launch", "scaledobject", "hpa", "keda", "requests", "config"})  # fmt: skip
+_GENERIC = frozenset(
+    ("engine", "deployment", "start", "startup", "vllm", "sglang", "compose", "docker-compose", "values", "k8s", "pod")
+    + ("command", "launch", "scaledobject", "hpa", "keda", "requests", "config")
+)
 
 # what a differing fact belongs to; "" = a consequence or noise, "workload" = not a choice of the server
 ENTRY_OF = {
@@ -120,7 +122,9 @@ def difference(a: Run, b: Run) -> tuple[set[str], tuple[str, ...]]:
     chosen = [
         i for i in differing if any(i in r.facts and r.facts[i].source in ("launch", "server_info") for r in (a, b))
     ]
-    both = [i for i in differing if i in a.facts and i in b.facts]  # a log that is silent on a fact does not differ in it
+    both = [
+        i for i in differing if i in a.facts and i in b.facts
+    ]  # a log that is silent on a fact does not differ in it
     entries = {ENTRY_OF[i] for i in chosen or both}
     resolved = {i for i in differing if ENTRY_OF[i] == "1.3"}
     if entries == {"2.3"} and resolved and "kv_cache_dtype" in differing:

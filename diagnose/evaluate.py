@@ -15,7 +15,9 @@ _ORDER = ("high", "medium", "low")
 
 def findings(subject: Subject, bounds: Bounds) -> tuple[Finding, ...]:
     """The finding of every symptom on one subject; ``bounds`` are thresholds by symptom and name."""
-    return tuple(check(symptom, subject, bounds.get(symptom.id, symptom.bounds())) for symptom in all_symptoms().values())
+    return tuple(
+        check(symptom, subject, bounds.get(symptom.id, symptom.bounds())) for symptom in all_symptoms().values()
+    )
 
 
 def check(symptom: Symptom, subject: Subject, bounds: Mapping[str, float]) -> Finding:
@@ -27,7 +29,9 @@ def check(symptom: Symptom, subject: Subject, bounds: Mapping[str, float]) -> Fi
     outcome = grammar.evaluate(node, values, bounds)
     verdict = "unknown" if outcome is None else "present" if outcome else "absent"
     missing = tuple(sorted(s for s in grammar.signals(node) if s not in values)) if outcome is None else ()
-    evidence = tuple(_evidence(c, subject.signals, bounds, outcome) for c in grammar.compares(node) if c.signal in values)
+    evidence = tuple(
+        _evidence(c, subject.signals, bounds, outcome) for c in grammar.compares(node) if c.signal in values
+    )
     return Finding(symptom.id, verdict, subject.name, _confidence(symptom, subject.signals, node), evidence, missing)
 
 

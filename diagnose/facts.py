@@ -111,7 +111,9 @@ def _quantized(facts: dict[str, Fact]) -> float | None:
     method = text(facts.get("quantization")).lower()
     if method not in ("", "none"):
         return 1.0
-    named = re.search(r"awq|gptq|fp8|int4|int8|nvfp4|mxfp4|w4a16|w8a8|bnb|gguf", text(facts.get("model")), re.IGNORECASE)
+    named = re.search(
+        r"awq|gptq|fp8|int4|int8|nvfp4|mxfp4|w4a16|w8a8|bnb|gguf", text(facts.get("model")), re.IGNORECASE
+    )
     return 1.0 if named else 0.0 if "model" in facts and "quantization" in facts else None
 
 

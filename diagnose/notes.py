@@ -9,9 +9,9 @@ from diagnose import facts as facts_module
 from diagnose.compare import Comparison
 from diagnose.engines.catalog import signal_unit
 from diagnose.model import Finding
+from diagnose.report.words import quantity
 from diagnose.subjects import Subject
 from diagnose.symptoms import Symptom
-from diagnose.report.words import quantity
 
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -55,7 +55,10 @@ def notes(
             where = f" ({pair.condition})" if pair.condition else ""
             out.append(f"{pair.better} beats {pair.worse} by {quantity(pair.gain, 'ratio')} in {pair.metric}{where}")
         out += [f"{a} and {b} differ in more than one thing: not comparable" for a, b in comparison.mixed[:2]]
-    if any(s.signals.get("preemptions_per_finished") and s.signals["preemptions_per_finished"].value > 0.1 for s in subjects):
+    if any(
+        s.signals.get("preemptions_per_finished") and s.signals["preemptions_per_finished"].value > 0.1
+        for s in subjects
+    ):
         out.append("A benchmark taken while requests were preempted is not publishable.")
     return tuple(dict.fromkeys(out))
 
@@ -64,13 +67,18 @@ def _about(subject: Subject) -> list[str]:
     out = []
     signals = subject.signals
     if "resets" in signals and signals["resets"].value:
-        out.append(f"{subject.name}: {signals['resets'].value:.0f} interval(s) dropped, a counter fell or the process restarted")
+        out.append(f"{subject.name}: {signals['resets'].value:.0f} interval(s) dropped: a counter fell or a restart")
     if "clock_steps" in signals and signals["clock_steps"].value:
         out.append(f"{subject.name}: {signals['clock_steps'].value:.0f} scrape(s) dropped, the clock did not advance")
     if "duplicate_ranks" in signals and signals["duplicate_ranks"].value > 1:
-        out.append(f"{subject.name}: {signals['duplicate_ranks'].value:.0f} identical series of one scheduler, counted once")
+        out.append(
+            f"{subject.name}: {signals['duplicate_ranks'].value:.0f} identical series of one scheduler, counted once"
+        )
     if subject.scrapes == 1:
-        out.append(f"{subject.name}: one scrape only, counters give values since start; take two scrapes at least 15 s apart")
+        out.append(
+            f"{subject.name}: one scrape only, counters give values since start; take two scrapes at least 15 s apart"
+        )
     for conflict in facts_module.conflicts(subject.facts.values()):
-        out.append(f"{conflict.id}: {conflict.first.where} says {conflict.first.value}, {conflict.second.where} says {conflict.second.value}")
+        first, second = conflict.first, conflict.second
+        out.append(f"{conflict.id}: {first.where} says {first.value}, {second.where} says {second.value}")
     return out

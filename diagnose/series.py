@@ -1,4 +1,4 @@
-"""The scrapes of one target as canonical metrics over time: resolved by presence, copies of ranks removed, resets found."""
+"""Scrapes of one target as canonical metrics over time: resolved by presence, rank copies removed, resets found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from diagnose import histograms
 from diagnose.engines.catalog import METRICS, Metric, Spelling
+from diagnose.histograms import Histogram
 from diagnose.model import Labels, Scrape, Series
 
 RANK_LABELS = ("engine", "dp_rank")  # data-parallel ranks: real replicas
@@ -15,16 +17,6 @@ COPY_LABELS = frozenset({"tp_rank", "pp_rank", "moe_ep_rank", "ep_rank", "cp_ran
 _ENGINE_PREFIXES = {"vllm": ("vllm:", "vllm_", "ray_vllm_"), "sglang": ("sglang:", "sglang_", "ray_sglang_")}
 
 Key = tuple[tuple[str, str], ...]
-Buckets = dict[float, float]
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Cumulative counts by upper edge (in base units), with sum and count."""
-
-    buckets: Buckets
-    total: float
-    count: float
 
 
 @dataclass(frozen=True)
@@ -149,8 +141,8 @@ class TargetSeries:
         spans = (interval,) if interval else self.intervals
         total: Histogram | None = None
         for span in spans:
-            delta = _hist_delta(self._hist_at(span.start, found), self._hist_at(span.end, found))
-            total = delta if total is None else _hist_add(total, delta) if delta else total
+            delta = histograms.delta(self._hist_at(span.start, found), self._hist_at(span.end, found))
+            total = delta if total is None else histograms.add(total, delta) if delta else total
         return total
 
     def info(self, metric_id: str) -> Labels | None:
@@ -171,13 +163,15 @@ class TargetSeries:
         if found is None:
             return out
         for i in self.intervals:
-            before, after = (_label_sums(self.scrapes[n].samples.get(found[1], []), found[0].label) for n in (i.start, i.end))
+            before, after = (
+                _label_sums(self.scrapes[n].samples.get(found[1], []), found[0].label) for n in (i.start, i.end)
+            )
             for key, value in after.items():
                 out[key] = out.get(key, 0.0) + max(0.0, value - before.get(key, 0.0))
         return out
 
     def copies(self, metric_id: str) -> int:
-        """Most identical series of one scheduler in a scrape (tensor, pipeline or context parallel ranks), 1 when clean."""
+        """Most identical series of one scheduler in a scrape (tensor or context parallel ranks), 1 when clean."""
         found = self._resolve(METRICS[metric_id])
         most = 1
         for scrape in self.scrapes if found else ():
@@ -235,32 +229,6 @@ def targets(scrapes: tuple[Scrape, ...]) -> tuple[TargetSeries, ...]:
                 kept.append(scrape)
         out.append(TargetSeries(name, tuple(kept), len(group) - len(kept)))
     return tuple(out)
-
-
-def quantile(q: float, hist: Histogram) -> float | None:
-    """Quantile with Prometheus's interpolation, in the histogram's unit; None without observations or buckets."""
-    edges = sorted(hist.buckets)
-    if len(edges) < 2 or not math.isinf(edges[-1]) or hist.buckets[edges[-1]] <= 0:
-        return None
-    rank = q * hist.buckets[edges[-1]]
-    at = next(n for n, edge in enumerate(edges) if hist.buckets[edge] >= rank)
-    if at == len(edges) - 1:
-        return edges[-2]
-    low = 0.0 if at == 0 else edges[at - 1]
-    below = 0.0 if at == 0 else hist.buckets[edges[at - 1]]
-    inside = hist.buckets[edges[at]] - below
-    if at == 0 and edges[0] <= 0:
-        return edges[0]
-    return edges[at] if inside <= 0 else low + (edges[at] - low) * (rank - below) / inside
-
-
-def share_above(edge: float, hist: Histogram) -> float | None:
-    """Share of observations above the bucket edge at or just above ``edge``; None without observations or such an edge."""
-    top = max(hist.buckets, default=0.0)
-    at = min((e for e in hist.buckets if e >= edge * (1 - 1e-9) and not math.isinf(e)), default=None)
-    if at is None or not hist.buckets.get(top):
-        return None
-    return 1.0 - hist.buckets[at] / hist.buckets[top]
 
 
 def _names(name: str) -> tuple[str, ...]:
@@ -340,17 +308,3 @@ def _was_reset(before: Scrape, after: Scrape) -> bool:
 
 def _all(labels: Labels) -> Key:
     return tuple(sorted(labels.items()))
-
-
-def _hist_delta(before: Histogram | None, after: Histogram | None) -> Histogram | None:
-    if after is None:
-        return None
-    if before is None:
-        return after
-    buckets = {e: max(0.0, v - before.buckets.get(e, 0.0)) for e, v in after.buckets.items()}
-    return Histogram(buckets, max(0.0, after.total - before.total), max(0.0, after.count - before.count))
-
-
-def _hist_add(a: Histogram, b: Histogram) -> Histogram:
-    buckets = {e: a.buckets.get(e, 0.0) + b.buckets.get(e, 0.0) for e in {*a.buckets, *b.buckets}}
-    return Histogram(buckets, a.total + b.total, a.count + b.count)

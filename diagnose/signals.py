@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable
 
-from diagnose import series
+from diagnose import histograms
 from diagnose.engines.catalog import METRICS, SIGNALS, Calc
 from diagnose.model import Value
 from diagnose.series import TargetSeries
@@ -63,7 +63,7 @@ def _from_histogram(target: TargetSeries, calc: Calc) -> float | None:
         return None
     if calc.op == "hist_mean":
         return hist.total / hist.count
-    return series.quantile(calc.q, hist) if calc.op == "quantile" else series.share_above(calc.q, hist)
+    return histograms.quantile(calc.q, hist) if calc.op == "quantile" else histograms.share_above(calc.q, hist)
 
 
 def _derived(target: TargetSeries, found: dict[str, Value]) -> dict[str, Value]:

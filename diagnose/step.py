@@ -57,7 +57,9 @@ def _flags(move: Move, subject: Subject) -> list[Flag]:
 def _fill(text: str, move: Move, sized: Sizing | None) -> str:
     if "{value}" not in text:
         return text
-    return text.replace("{value}", f"{sized.value:g}" if sized is not None and sized.value is not None else move.fallback or "N")
+    return text.replace(
+        "{value}", f"{sized.value:g}" if sized is not None and sized.value is not None else move.fallback or "N"
+    )
 
 
 def _context(values: Mapping[str, float]) -> float | None:
@@ -73,7 +75,9 @@ def _kv_tokens(values: Mapping[str, float]) -> float | None:
 
 def _fewer(v: Mapping[str, float]) -> Sizing | None:
     cap = v.get("config_max_num_seqs")
-    return sizing.max_sequences(_kv_tokens(v), _context(v), current=cap) or sizing.max_sequences(*_by_gauge(v), current=cap)
+    return sizing.max_sequences(_kv_tokens(v), _context(v), current=cap) or sizing.max_sequences(
+        *_by_gauge(v), current=cap
+    )
 
 
 def _by_gauge(v: Mapping[str, float]) -> tuple[float | None, float | None]:
@@ -112,6 +116,8 @@ _SIZINGS: dict[str, Callable[[Mapping[str, float]], Sizing | None]] = {
         v.get("spec_acceptance"),
         v.get("config_spec_tokens"),
     ),
-    "fit_context": lambda v: sizing.fit_context(_kv_tokens(v), v.get("config_kv_block_size"), v.get("config_max_model_len")),
+    "fit_context": lambda v: sizing.fit_context(
+        _kv_tokens(v), v.get("config_kv_block_size"), v.get("config_max_model_len")
+    ),
     "client_in_flight": lambda v: sizing.client_in_flight(v.get("config_max_num_seqs"), v.get("ranks", 1.0)),
 }

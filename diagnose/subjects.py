@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from diagnose import clients, compare, fleet, logsignals, series, ticks
+from diagnose import clients, compare, courses, fleet, logsignals, series, ticks
 from diagnose import facts as facts_module
 from diagnose.engines.defaults import default_facts
 from diagnose.model import Fact, Observations, Value
@@ -53,7 +53,9 @@ def _targets(observations: Observations, found: tuple[TargetSeries, ...]) -> tup
 
 def _target(observations: Observations, target: TargetSeries, found: tuple[TargetSeries, ...]) -> Subject:
     runs = _runs_of(observations, target, found)
-    facts = _resolved(f for f in (*observations.facts, *facts_module.from_metrics(target)) if f.run in {*runs, target.name})
+    facts = _resolved(
+        f for f in (*observations.facts, *facts_module.from_metrics(target)) if f.run in {*runs, target.name}
+    )
     course = ticks.from_series(target)
     stats = [s for s in observations.stats if s.run in runs]
     logged = ticks.from_log(stats)
@@ -67,6 +69,7 @@ def _target(observations: Observations, target: TargetSeries, found: tuple[Targe
         **metric_signals(target),
         **_ttft_course(target),
     }
+    signals |= courses.course_signals(target, signals)
     return _finish(observations, target.name, "target", signals, facts, course or logged, target)
 
 
@@ -86,7 +89,11 @@ def _finish(
     extra = {"conflicts": Value(float(len(held)), "configuration")} if facts else {}
     merged = {**client, **signals, **config, **extra}
     merged |= _combined(merged, course)
-    model = (target.model if target else "") or facts_module.text(facts.get("served_model")) or facts_module.text(facts.get("model"))
+    model = (
+        (target.model if target else "")
+        or facts_module.text(facts.get("served_model"))
+        or facts_module.text(facts.get("model"))
+    )
     version = facts_module.text(facts.get("engine_version"))
     scrapes, window = (len(target.scrapes), target.window) if target else (0, None)
     return Subject(name, kind, engine, version, model, merged, facts, scrapes, window)
@@ -162,12 +169,21 @@ def _runs_of(observations: Observations, target: TargetSeries, found: tuple[Targ
         role = _stem(name) if _stem(name) in _ROLE_STEMS else ""
         if own_role and role and role != _stem(target.name):
             continue
-        if len(found) == 1 and (not role or not own_role or role == stem) and not (role in ("prefill", "decode") and own_role):
-            free.add(name)
-        elif len(found) > 1 and not role and name not in {s.run for s in observations.stats}:
+        if (
+            (
+                len(found) == 1
+                and (not role or not own_role or role == stem)
+                and not (role in ("prefill", "decode") and own_role)
+            )
+            or len(found) > 1
+            and not role
+            and name not in {s.run for s in observations.stats}
+        ):
             free.add(name)
     engines = {n: _run_engine(observations, n) for n in free}
-    return named | {n for n in free if not target.engine or engines[n] in ("", target.engine) or _is_client(observations, n)}
+    return named | {
+        n for n in free if not target.engine or engines[n] in ("", target.engine) or _is_client(observations, n)
+    }
 
 
 def _is_client(observations: Observations, name: str) -> bool:
@@ -176,7 +192,7 @@ def _is_client(observations: Observations, name: str) -> bool:
 
 def _run_names(observations: Observations) -> set[str]:
     parts = (observations.stats, observations.events, observations.facts, observations.benches, observations.remarks)
-    return {item.run for part in parts for item in part}  # type: ignore[attr-defined]
+    return {item.run for part in parts for item in part}
 
 
 def _run_engine(observations: Observations, name: str) -> str:
@@ -194,7 +210,7 @@ def _stem(name: str) -> str:
 
 def _loose_runs(observations: Observations, taken: set[str], measured: bool) -> tuple[Subject, ...]:
     """Logs, launch files and benchmarks without scrapes: one subject per engine and role."""
-    loose = [n for n in sorted(_run_names(observations) - taken)]
+    loose = sorted(_run_names(observations) - taken)
     groups: dict[tuple[str, str], list[str]] = {}
     for name in loose:
         role = _stem(name) if _stem(name) in ("prefill", "decode") else ""
@@ -223,7 +239,9 @@ def _run(observations: Observations, name: str, runs: set[str], shared: tuple[Fa
     return _finish(observations, name, "run", signals, facts, course)
 
 
-def _fleet(observations: Observations, found: tuple[TargetSeries, ...], measured: tuple[Subject, ...]) -> tuple[Subject, ...]:
+def _fleet(
+    observations: Observations, found: tuple[TargetSeries, ...], measured: tuple[Subject, ...]
+) -> tuple[Subject, ...]:
     """Signals across several targets: replicas of one model and role, and views that disagree."""
     if len(found) < 2:
         return ()
@@ -232,15 +250,22 @@ def _fleet(observations: Observations, found: tuple[TargetSeries, ...], measured
     groups: dict[tuple[str, str], list[TargetSeries]] = {}
     for target in found:
         if target.engine in ("vllm", "sglang"):
-            groups.setdefault((target.model, _stem(target.name) if _stem(target.name) in _ROLE_STEMS else ""), []).append(target)
+            groups.setdefault(
+                (target.model, _stem(target.name) if _stem(target.name) in _ROLE_STEMS else ""), []
+            ).append(target)
     views = fleet.view_signals(found)
     for (model, role), members in groups.items():
         signals = fleet.replica_signals(members, by_name)
+        odd = courses.unlike_peers({t.name: by_name[t.name] for t in members})
+        if odd:
+            signals["outlier_replicas"] = Value(float(len(odd)), ", ".join(odd))
         if signals:
             first = next(s for s in measured if s.name == members[0].name)
             name = f"{model or role or 'fleet'} x {len(members)}"
             client = clients.client_signals(dict(first.facts), observations.remarks, observations.benches)
-            out.append(Subject(name, "fleet", first.engine, first.version, model, {**client, **signals, **views}, first.facts))
+            out.append(
+                Subject(name, "fleet", first.engine, first.version, model, {**client, **signals, **views}, first.facts)
+            )
     if views and not out:
         out.append(Subject("deployment", "fleet", "", "", "", views, {}))
     return tuple(out)
@@ -254,7 +279,10 @@ def _compared(observations: Observations, names: tuple[str, ...]) -> tuple[tuple
         runs.append(_run(observations, name, own, shared_facts))
     comparison = compare.compare(observations, names, facts_module.best(shared_facts))
     first = runs[0]
-    signals = {**compare.signals(comparison), **clients.client_signals(dict(first.facts), observations.remarks, observations.benches)}
+    signals = {
+        **compare.signals(comparison),
+        **clients.client_signals(dict(first.facts), observations.remarks, observations.benches),
+    }
     signals |= _across_runs(runs)
     facts = {i: f for i, f in first.facts.items() if all(r.facts.get(i) and r.facts[i].value == f.value for r in runs)}
     signals |= facts_module.config_signals(facts)
@@ -267,4 +295,7 @@ def _across_runs(runs: list[Subject]) -> dict[str, Value]:
     overflow = [r.signals["lora_overflow"].value for r in runs if "lora_overflow" in r.signals]
     if not overflow:
         return {}
-    return {"lora_overflow_max": Value(max(overflow), "configuration"), "lora_overflow_min": Value(min(overflow), "configuration")}
+    return {
+        "lora_overflow_max": Value(max(overflow), "configuration"),
+        "lora_overflow_min": Value(min(overflow), "configuration"),
+    }

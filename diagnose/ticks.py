@@ -102,7 +102,7 @@ def _merge(index: int, lines: list[LogStat]) -> Tick:
 
 
 def gauge_signals(ticks: tuple[Tick, ...], source: str) -> dict[str, Value]:
-    """The plain signals (running, waiting, usage, rates) that ticks give: what a log says where there are no scrapes."""
+    """The plain signals (running, waiting, usage, rates) of ticks: what a log says where there are no scrapes."""
     columns = {
         "requests_running": [t.running for t in ticks],
         "requests_waiting": [t.waiting for t in ticks],

@@ -19,7 +19,6 @@ from diagnose.model import (
     Finding,
     Missing,
     ModelDiagnosis,
-    NextStep,
     Observations,
     TargetSummary,
 )
@@ -84,25 +83,32 @@ def _by_model(subjects: tuple[Subject, ...]) -> dict[str, list[Subject]]:
     models = list(dict.fromkeys(s.model for s in subjects if s.model and s.kind in ("target", "fleet")))
     if len(models) < 2:
         return {(models or [next((s.model for s in subjects if s.model), "")])[0]: list(subjects)} if subjects else {}
-    return {m: [s for s in subjects if s.model == m or (s.model not in models and s.kind != "target")] for m in models} | {
-        "": [s for s in subjects if s.kind == "target" and not s.model]
-    } if any(s.kind == "target" and not s.model for s in subjects) else {
-        m: [s for s in subjects if s.model == m or (s.model not in models and s.kind != "target")] for m in models
-    }
+    return (
+        {m: [s for s in subjects if s.model == m or (s.model not in models and s.kind != "target")] for m in models}
+        | {"": [s for s in subjects if s.kind == "target" and not s.model]}
+        if any(s.kind == "target" and not s.model for s in subjects)
+        else {
+            m: [s for s in subjects if s.model == m or (s.model not in models and s.kind != "target")] for m in models
+        }
+    )
 
 
 def _group(model: str, members: list[Subject], bounds: Mapping[str, Mapping[str, float]]) -> Group:
     found = [(s, f) for s in members for f in findings(s, bounds)]
     symptoms = all_symptoms()
     present = [(s, symptoms[f.symptom], f) for s, f in found if f.verdict == "present"]
-    return Group(model, tuple(members), tuple(f for _, f in found), tuple(p for p in present if not _explained(p, present)))
+    return Group(
+        model, tuple(members), tuple(f for _, f in found), tuple(p for p in present if not _explained(p, present))
+    )
 
 
 def _explained(item: tuple[Subject, Symptom, Finding], present: list[tuple[Subject, Symptom, Finding]]) -> bool:
     """Whether another present symptom of the same subject, or of the whole fleet or comparison, explains this one."""
     subject, symptom, _ = item
     return any(
-        symptom.id in other.explains and other.id != symptom.id and (where.name == subject.name or where.kind in ("fleet", "comparison"))
+        symptom.id in other.explains
+        and other.id != symptom.id
+        and (where.name == subject.name or where.kind in ("fleet", "comparison"))
         for where, other, _ in present
     )
 
@@ -125,7 +131,9 @@ def _decide(group: Group) -> tuple[str, Candidate | None, tuple[Candidate, ...]]
         return "cannot-tell", None, chances
     if chances:
         return "act", chances[0], chances[1:]
-    if _kind(group, "benign") or any(s.signals.get("load_seen") and s.signals["load_seen"].value > 0 for s in group.subjects):
+    if _kind(group, "benign") or any(
+        s.signals.get("load_seen") and s.signals["load_seen"].value > 0 for s in group.subjects
+    ):
         return "healthy", None, ()
     return "cannot-tell", None, ()
 
@@ -146,12 +154,15 @@ def _candidates(group: Group, kind: str) -> tuple[Candidate, ...]:
 
 
 def _possible(reference: str, subject: Subject, group: Group) -> bool:
-    """Whether a move is neither applied nor ruled out, its requirements are not known to fail, and it was not tried in vain."""
+    """Whether a move is neither applied nor ruled out nor tried in vain, and no requirement is known to fail."""
     entry, move = find_move(reference)
     values = {k: v.value for k, v in subject.signals.items()}
     tried = [s.signals for s in group.subjects if s.kind == "comparison"]
     key = f"ab_{entry.id.replace('.', '_')}_gain"
-    if any(key in s and s[key].value < 0.1 and not reference.startswith("3.2") for s in tried) and subject.kind == "run":
+    if (
+        any(key in s and s[key].value < 0.1 and not reference.startswith("3.2") for s in tried)
+        and subject.kind == "run"
+    ):
         return False
     if move.applied and _holds(move.applied, values):
         return False
@@ -200,7 +211,11 @@ def _status(
             return EntryStatus(entry.id, entry.title, "already-applied", "the configuration has it")
         if entry.moves[0].ruled_out and _holds(entry.moves[0].ruled_out, values):
             return EntryStatus(entry.id, entry.title, "ruled-out", f"not with {entry.moves[0].ruled_out}")
-    relevant = [s for s in all_symptoms().values() if any(m.startswith(entry.id) for m in s.moves) and s.kind in ("cause", "opportunity")]
+    relevant = [
+        s
+        for s in all_symptoms().values()
+        if any(m.startswith(entry.id) for m in s.moves) and s.kind in ("cause", "opportunity")
+    ]
     verdicts = {f.symptom: f for f in found if f.symptom in {s.id for s in relevant if not s.when.startswith("ab_")}}
     unknown = [f for f in verdicts.values() if f.verdict == "unknown"]
     if verdicts and len(unknown) == len(verdicts):
@@ -214,7 +229,14 @@ def _summary(subject: Subject, groups: list[Group], comparison: Comparison | Non
     alone = Group(group.model, (subject,), (), tuple(i for i in group.open if i[0].name == subject.name))
     verdict = _decide(alone)[0]
     return TargetSummary(
-        subject.name, subject.engine, subject.version, subject.model, subject.scrapes, subject.window, verdict, subject.signals
+        subject.name,
+        subject.engine,
+        subject.version,
+        subject.model,
+        subject.scrapes,
+        subject.window,
+        verdict,
+        subject.signals,
     )
 
 
@@ -238,6 +260,12 @@ def _missing(verdict: str, groups: list[Group]) -> tuple[Missing, ...]:
         seen = {f.symptom for f in group.findings if f.verdict in ("present", "absent")}
         for ident in [s for s in all_symptoms() if s in unknown - seen]:
             symptom = all_symptoms()[ident]
-            if symptom.kind in ("fault", "cause") and not symptom.when.startswith("ab_") and symptom.severity in ("page", "ticket"):
-                out.append(Missing(symptom.missing or symptom.title, f"to decide: {symptom.title}", notes_module.how(symptom)))
+            if (
+                symptom.kind in ("fault", "cause")
+                and not symptom.when.startswith("ab_")
+                and symptom.severity in ("page", "ticket")
+            ):
+                out.append(
+                    Missing(symptom.missing or symptom.title, f"to decide: {symptom.title}", notes_module.how(symptom))
+                )
     return tuple({m.what: m for m in reversed(out)}.values())[::-1]

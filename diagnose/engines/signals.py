@@ -92,6 +92,9 @@ _LIST = (
     _s("ttft_unexplained", "s", "TTFT outside queue and prefill (front end, tokenizer, router)"),
     _s("prompt_len_mean", "tokens", "prompt length, mean", "hist_mean", "prompt_len"),
     _s("output_len_mean", "tokens", "output length, mean", "hist_mean", "output_len"),
+    _s("itl_follows_prefill", "ratio", "share of the variation of ITL that follows the prefill rate"),
+    _s("itl_follows_preemptions", "ratio", "share of the variation of ITL that follows preemptions"),
+    _s("itl_follows_batch", "ratio", "share of the variation of ITL that follows the batch size"),
     # prefill against decode
     _s("prefill_stall_ratio", "ratio", "decode speed during prefill over decode speed without"),
     _s("prefill_saturated", "ratio", "1 when prompt throughput is flat under a queue that admission cannot drain"),
@@ -141,6 +144,7 @@ _LIST = (
     _s("kv_rank_spread", "ratio", "KV usage of the fullest less the emptiest rank or replica"),
     _s("running_rank_spread", "ratio", "fewest over most running requests of ranks or replicas"),
     _s("ranks", "ranks", "data-parallel ranks or replicas compared"),
+    _s("outlier_replicas", "replicas", "replicas unlike their peers"),
     _s("duplicate_ranks", "ranks", "identical series of ranks of one scheduler"),
     _s("load_view_ratio", "ratio", "load that the worker reports over load that its router sees"),
     _s("router_worker_hit_gap", "ratio", "hit rate by the worker less hit rate by the router"),

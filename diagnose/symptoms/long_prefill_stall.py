@@ -9,7 +9,8 @@ SYMPTOM = Symptom(
     severity="ticket",
     hold=300.0,
     when="itl_stall_share > share or itl_tail_ratio >= tail and itl_p99 >= gap and prefix_queries >= 0 and config_chunked_prefill == 0 "
-    "or prefill_stall_ratio < collapse and not known(itl_stall_share) or itl_hiccup_share > hiccups and consecutive_prefills >= 4",
+    "or prefill_stall_ratio < collapse and not known(itl_stall_share) or itl_hiccup_share > hiccups and consecutive_prefills >= 4 "
+    "unless itl_follows_preemptions >= 0.5",
     meaning="While long prompts are computed, other requests get no tokens: averages hide it, the gaps between tokens show it. "
     "A smaller prefill chunk per step shortens the gap.",
     thresholds=(
