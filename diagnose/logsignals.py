@@ -23,6 +23,7 @@ def log_signals(stats: Iterable[LogStat], events: Iterable[LogEvent], facts: dic
         **_disaggregation(stats),
         **_host(stats, events),
         **_event_counts(events),
+        **_evictions(events),
     }
     deferred = [s.values.get("deferred", 0.0) for s in stats if s.kind == "vllm"]
     if any(deferred):  # printed only when not zero
@@ -185,6 +186,35 @@ def _host(stats: tuple[LogStat, ...], events: tuple[LogEvent, ...]) -> dict[str,
         "gpu_power_share_max": max(draw, default=None),
         "worker_cpu": max(_column(stats, ("cpu",), "cpu"), default=None),
         "busy_poll": float(sum(e.id == "busy_poll" for e in events)) or None,
+    }
+
+
+def _evictions(events: tuple[LogEvent, ...]) -> dict[str, float | None]:
+    """Preemptions and retractions that the log tells of, and out-of-memory errors by phase."""
+    warned = [e for e in events if e.id == "preempted_v0"]
+    totals = _fields(events, "preempted_v0", "total")
+    thrown = [e for e in events if e.id == "retracted"]
+    times = [e.time for e in events if e.time is not None]
+    retracted = sum(_fields(events, "retracted", "count")) or float(len(thrown))
+    minutes = (max(times) - min(times)) / 60 if len(times) > 1 else 0.0
+    capturing = out_of_memory = False
+    for event in events:
+        if event.id.startswith("graph_capture"):
+            capturing = event.id == "graph_capture_begin"
+        elif event.id == "oom_cuda":
+            out_of_memory = out_of_memory or capturing or "captur" in event.text.lower()
+    return {
+        "logged_preemptions": max(totals) if totals else float(len(warned)) or None,
+        "logged_retractions": retracted or None,
+        "retractions_per_minute": retracted / minutes if thrown and minutes >= 0.5 else None,
+        "oom_in_capture": 1.0 if out_of_memory else None,
+        "log_attention_fallback": float(
+            sum(
+                e.id == "backend_unsupported" and bool(re.search("not found|not installed|package", e.text))
+                for e in events
+            )
+        )
+        or None,
     }
 
 

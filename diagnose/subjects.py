@@ -120,6 +120,9 @@ def _combined(signals: Mapping[str, Value], course: tuple[ticks.Tick, ...]) -> d
     logged, counted = get("prefix_hit_log"), get("prefix_hit_ratio")
     if logged is not None and counted is not None:
         out["hit_log_gap"] = abs(logged - counted)
+    budget, length = get("config_chunk_budget"), get("prompt_len_mean")
+    if budget and budget > 0 and length:
+        out["prompt_over_budget"] = length / budget
     cap = get("config_max_num_seqs")
     if cap and running is not None:
         out["running_over_cap"] = running / cap / max(1.0, get("ranks") or 1.0)

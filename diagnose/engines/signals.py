@@ -41,6 +41,12 @@ _LIST = (
     _s("preemptions_per_running", "ratio", "preemptions per running request (where finished requests are not known)"),
     _s("running_falls_at_full_kv", "intervals", "steps in which running fell while KV was full and the queue grew"),
     _s("kv_rising", "ratio", "rise of KV usage over the window"),
+    _s("logged_preemptions", "requests", "preemptions that the log tells of"),
+    _s("logged_retractions", "requests", "retractions that the log tells of"),
+    _s("retractions_per_minute", "1/min", "retractions per minute of the log"),
+    _s("oom_in_capture", "ratio", "1 when memory ran out during graph capture"),
+    _s("prompt_over_budget", "ratio", "mean prompt length over the chunk budget"),
+    _s("router_queue", "requests", "requests waiting in the router"),
     _s("evicted_tokens_rate", "tokens/s", "radix tokens evicted per second", "rate", "evicted_tokens"),
     # requests
     _s("requests_finished", "requests", "finished requests in the window", "increase", "finished"),

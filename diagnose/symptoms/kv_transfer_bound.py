@@ -8,7 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="page",
     hold=300.0,
-    when="pd_bootstrap_queue >= queue or pd_inflight_queue >= queue or pd_transfer_queue >= queue or waiting_kv_fetch >= queue or transfer_failures >= failures",
+    when="pd_bootstrap_queue >= queue or pd_inflight_queue >= queue or pd_transfer_queue >= queue or waiting_kv_fetch >= queue and config_disaggregated == 1 or transfer_failures >= failures",
     meaning="Requests pile up between the pools, in queues of their own: the usual queue and KV usage look idle. Fix the transport before adding workers.",
     thresholds=(
         Threshold("queue", 20.0, "requests", 1.0, 10000.0, "more than one scheduling step hands over"),
