@@ -1,8 +1,7 @@
-"""Wording of numbers and comparisons. Percent signs and ms exist only in reports; a missing value is "?"."""
+"""Wording of findings: comparisons, templates, names. Text from outside is cleaned here."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -10,15 +9,14 @@ from diagnose.engines.catalog import SIGNALS
 from diagnose.model import Evidence, Finding, Value
 from diagnose.symptoms import Symptom, all_symptoms
 from diagnose.symptoms.grammar import OPS
+from diagnose.wording import percent, plain, quantity, seconds, size
+
+__all__ = ["percent", "plain", "quantity", "seconds", "size"]
 
 VERDICT_WORDS = {"act": "ACT", "healthy": "HEALTHY", "engine-fault": "ENGINE FAULT", "cannot-tell": "CANNOT TELL"}
 VERDICT_ORDER = ("engine-fault", "act", "cannot-tell", "healthy")
 ENGINE_NAMES = {"vllm": "vLLM", "sglang": "SGLang", "dynamo": "Dynamo", "lmcache": "LMCache"}
 _OP_WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "is", "!=": "is not"}
-# Ratios that people read as a share of a whole; the others (3.0 per finished request) stay plain numbers.
-_SHARES = re.compile(
-    r"usage|share|hit_ratio|hit_log|acceptance|_position|utilization|_gain\b|worker_cpu|kv_rank_spread"
-)
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -28,67 +26,6 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 def clean(text: str) -> str:
     """The text on one line without control, bidi and escape characters: it may come from a log or a label."""
     return " ".join(_CONTROL.sub("", text).split())
-
-
-def plain(value: float) -> str:
-    """A bare number for people: ``4,096``, ``3.4``, ``0.012``; ``?`` when it is not finite."""
-    if not math.isfinite(value):
-        return "?" if math.isnan(value) else ("unlimited" if value > 0 else "-unlimited")
-    size = abs(value)
-    if size >= 100 or value == int(value):
-        return f"{value:,.0f}"
-    if size >= 1:
-        return f"{value:.1f}"
-    digits = 2 if size >= 0.1 else 3 if size >= 0.001 else 6
-    return f"{value:.{digits}f}".rstrip("0").rstrip(".") or "0"
-
-
-def percent(value: float) -> str:
-    """A ratio as a percentage: ``100 %``, ``3.4 %``."""
-    if not math.isfinite(value):
-        return "?"
-    shown = value * 100
-    return f"{plain(round(shown) if abs(shown) >= 10 else round(shown, 1))} %"
-
-
-def seconds(value: float) -> str:
-    """Seconds as ``250 ms``, ``1.4 s``, ``27 s``, ``15 min`` or ``2.5 h``."""
-    size = abs(value)
-    if not math.isfinite(value):
-        return "?"
-    if 0 < size < 0.9995:
-        shown = value * 1000
-        return f"{shown:.0f} ms" if size >= 0.01 else f"{shown:.1f} ms"
-    if size < 10:
-        return f"{value:.1f}".removesuffix(".0") + " s"
-    if size < 600:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if size < 7200 else f"{value / 3600:.1f} h"
-
-
-def size(value: float) -> str:
-    """Bytes as ``6.2 GiB``, ``512 MiB`` or ``96 B``."""
-    for unit, factor in (("TiB", 1024**4), ("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
-        if abs(value) >= factor:
-            return f"{plain(value / factor)} {unit}"
-    return f"{plain(value)} B"
-
-
-def quantity(value: float, unit: str, signal: str = "") -> str:
-    """A value with its unit, as a person writes it; shares of a whole become percent."""
-    if unit == "ratio":
-        return percent(value) if _SHARES.search(signal) else plain(value)
-    if unit in ("s", "seconds"):
-        return seconds(value)
-    if unit == "bytes":
-        return size(value)
-    if unit == "bytes/s":
-        return f"{size(value)}/s"
-    return plain(value) if unit in ("", "bool", "boolean") else f"{plain(value)} {_plural(unit, value)}"
-
-
-def _plural(unit: str, value: float) -> str:
-    return unit[:-1] if value == 1 and unit.endswith("s") and "/" not in unit else unit
 
 
 def signal_value(signal: str, value: Value | float) -> str:
