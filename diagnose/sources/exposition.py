@@ -10,10 +10,12 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, repeat
 from operator import itemgetter
 
-from diagnose.sources.exposition_line import Labels, MalformedLine, escaped, number_of, parse_labels, split_line
+from diagnose.sources.exposition_labels import LabelSets
+from diagnose.sources.exposition_line import Labels, MalformedLine, number_of, split_line
 
 Sample = tuple[Labels, float, float | None]
 
@@ -25,8 +27,6 @@ _PROBLEMS_SHOWN = 8
 # Every line gives exactly one match, so that the index of a match is its line number. The quick pattern takes all up
 # to the last brace as labels: ``parse_labels`` is strict, and what it refuses goes to the careful pattern.
 _QUICK = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([^\s{}#_]+)$|^# HELP .*$|^(.*)$", re.MULTILINE | re.ASCII)
-_SHAPES = 100
-_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
 _SUFFIX = re.compile(r"_(?:bucket|sum|count|total|created|info|gsum|gcount)$")
 _ENGINE = re.compile(r"(?:ray_)?(vllm|sglang)[:_]")
 _first = itemgetter(0)
@@ -48,20 +48,29 @@ class Exposition:
     malformed: int = 0
 
 
-def parse(text: str, keep: frozenset[str] | None = None, *, max_series: int = MAX_SERIES) -> Exposition:
+def parse(
+    text: str,
+    keep: frozenset[str] | None = None,
+    *,
+    max_series: int = MAX_SERIES,
+    sets: LabelSets | None = None,
+) -> Exposition:
     """The exposition in ``text``; ``keep`` names the wanted families, None wants all."""
-    return _read(lambda reader: _blocks(text), keep, max_series)
+    return _read(lambda reader: _blocks(text), _Reader(keep, max_series, sets))
 
 
 def parse_lines(
-    chunks: Iterable[str], keep: frozenset[str] | None = None, *, max_series: int = MAX_SERIES
+    chunks: Iterable[str],
+    keep: frozenset[str] | None = None,
+    *,
+    max_series: int = MAX_SERIES,
+    sets: LabelSets | None = None,
 ) -> Exposition:
     """The exposition in text that arrives in chunks of any size; holds one chunk and at most ``max_series`` samples."""
-    return _read(lambda reader: _whole_lines(chunks, reader), keep, max_series)
+    return _read(lambda reader: _whole_lines(chunks, reader), _Reader(keep, max_series, sets))
 
 
-def _read(blocks: Callable[[_Reader], Iterator[str]], keep: frozenset[str] | None, max_series: int) -> Exposition:
-    reader = _Reader(keep, max_series)
+def _read(blocks: Callable[[_Reader], Iterator[str]], reader: _Reader) -> Exposition:
     collecting = gc.isenabled()
     gc.disable()  # a hundred thousand new tuples, no garbage among them
     try:
@@ -78,6 +87,7 @@ def sample_type(types: Mapping[str, str], name: str) -> str:
     return types.get(name) or types.get(_SUFFIX.sub("", name), "")
 
 
+@lru_cache(maxsize=8192)
 def is_wanted(name: str, keep: frozenset[str]) -> bool:
     """True when a sample name belongs to a family of ``keep``, in any spelling of the engine prefix."""
     spelled = {name, _ENGINE.sub(r"\1:", name, count=1), _ENGINE.sub(r"\1_", name, count=1)}
@@ -123,7 +133,7 @@ def _pieces(chunk: str) -> Iterator[str]:
 class _Reader:
     """Accumulates one exposition; the only mutable thing here."""
 
-    def __init__(self, keep: frozenset[str] | None, max_series: int) -> None:
+    def __init__(self, keep: frozenset[str] | None, max_series: int, sets: LabelSets | None) -> None:
         self.keep, self.room = keep, max_series
         self.samples: dict[str, list[Sample]] = {}
         self.types: dict[str, str] = {}
@@ -131,10 +141,7 @@ class _Reader:
         self.foreign: dict[str, int] = {}
         self.wanted: set[str] = set()
         self.unwanted: dict[str, str] = {}
-        self.raw_sets: dict[str, Labels] = {}
-        self.orders: dict[frozenset[str], tuple[str, ...]] = {}
-        self.shapes: dict[tuple[str, ...], re.Pattern[str]] = {}
-        self.shape = re.compile(r"(?!)")
+        self.sets = sets or LabelSets()
         self.messages: list[str] = []
         self.line, self.duplicates, self.malformed, self.over = 1, 0, 0, 0
         self.stamped = self.eof = False
@@ -160,13 +167,13 @@ class _Reader:
         if len(rows) > self.room:
             self.over += len(rows) - self.room
             rows = rows[: self.room]
-        known = self.raw_sets
+        known = self.sets.known
         try:
             values = [float(row[2]) for row in rows]
             labels = [known[row[1]] for row in rows]
         except KeyError:
             try:
-                labels = [known.get(row[1]) or self.plain_labels(row[1]) for row in rows]
+                labels = [known.get(row[1]) or self.sets.plain(row[1]) for row in rows]
             except MalformedLine:
                 return False
         except ValueError:
@@ -197,44 +204,6 @@ class _Reader:
             self.foreign[key] = self.foreign.get(key, 0) + count
         return False
 
-    def plain_labels(self, raw: str) -> Labels:
-        """The label set of text of a known shape, without escapes or white space. Raises MalformedLine otherwise."""
-        match = self.shape.fullmatch(raw) or self.other_shape(raw)
-        known = self.raw_sets.get(raw)
-        return self.raw_sets.setdefault(raw, match.groupdict()) if known is None else known
-
-    def other_shape(self, raw: str) -> re.Match[str]:
-        """Matches text that has other label names than the text before it."""
-        for shape in self.shapes.values():
-            if match := shape.fullmatch(raw):
-                self.shape = shape
-                return match
-        raise MalformedLine("not plain")
-
-    def labels_of(self, raw: str, bare: bool) -> Labels:
-        """The label set of the text between the braces; ``bare`` when the metric name must be among the labels."""
-        labels = parse_labels(raw)
-        if ("__name__" in labels) != bare:
-            raise MalformedLine("no metric name" if bare else "metric name given twice")
-        shared = self.shared(labels)
-        if not bare:
-            self.raw_sets[raw] = shared
-        return shared
-
-    def shared(self, labels: Labels) -> Labels:
-        """The one object that stands for this label set, so that identity is equality within an exposition."""
-        shape = tuple(labels)
-        order = self.orders.setdefault(frozenset(shape), shape)
-        plain = ",".join(f'{name}="{escaped(labels[name])}"' for name in order)
-        if order == shape and "__name__" not in labels:
-            self.learn(shape)
-        return self.raw_sets.setdefault(plain, {name: labels[name] for name in order})
-
-    def learn(self, shape: tuple[str, ...]) -> None:
-        """Remember label names in an order that was seen, so that the like is split by one pattern."""
-        if shape not in self.shapes and len(self.shapes) < _SHAPES and all(map(_LABEL_NAME.fullmatch, shape)):
-            self.shapes[shape] = re.compile(",".join(f'{name}="(?P<{name}>[^"\\\\]*)"' for name in shape))
-
     def careful_line(self, line: str, number: int) -> None:
         """Comments, metadata, first label sets, timestamps, exemplars, UTF-8 names, and whatever is malformed."""
         if line.startswith("#"):
@@ -247,11 +216,12 @@ class _Reader:
         elif line:
             try:
                 name, raw, value, stamp = split_line(line)
-                labels = self.raw_sets.get(raw)
+                labels = self.sets.known.get(raw)
                 if labels is None:
-                    labels = self.labels_of(raw, bare=not name)
+                    labels = self.sets.careful(raw, bare=not name) if self.room > 0 else {}
                 if not name:
-                    name, labels = labels["__name__"], self.shared({k: v for k, v in labels.items() if k != "__name__"})
+                    name = labels.get("__name__", "")
+                    labels = self.sets.shared({k: v for k, v in labels.items() if k != "__name__"})
                 if name in self.wanted or self.decide(name, 1):
                     self.add(name, labels, number_of(value), number_of(stamp) if stamp else None)
             except ValueError as error:
