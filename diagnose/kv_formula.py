@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from diagnose.errors import UsageError
 from diagnose.model_shapes import LayerGroup, ModelShape, dtype_bytes
 from diagnose.sizing import OCCUPANCY
-from diagnose.sizing_terms import Sizing, Term, number
+from diagnose.sizing_terms import Sizing, Term, number, positive, tenths
 from diagnose.units import GIB
 
 ASSUMED_ACTIVATION = 2 * GIB
@@ -26,20 +26,23 @@ ASSUMED_GRAPHS = 1 * GIB
 class Hardware:
     """One rank's memory and how it is shared out. Bytes; ``None`` reserves are assumed and labelled so.
 
+    ``kv_bytes`` is what an engine's log says it left for KV: the memory terms are then not needed.
     ``engine`` decides what the fraction covers: vLLM's --gpu-memory-utilization covers weights, activations, graphs
     and KV; SGLang's --mem-fraction-static covers weights and KV only.
     """
 
-    gpu_bytes: float
-    utilization: float
-    weight_bytes: float
+    gpu_bytes: float = 0.0
+    utilization: float = 1.0
+    weight_bytes: float = 0.0
     weight_source: str = "given"
+    utilization_source: str = "given"
     tp: int = 1
     pp: int = 1
     activation_bytes: float | None = None
     graph_bytes: float | None = None
     engine: str = "vllm"
     block: int = 16
+    kv_bytes: float | None = None
 
 
 def bytes_per_token(group: LayerGroup, element: float, tp: int) -> float:
@@ -116,7 +119,7 @@ def kv_sizing(
         Term("target occupancy", occupancy, "ratio", "guide 2.1"),
         Term("max sequences", float(fits), "sequences", "computed"),
     ]
-    formula = f"{number(tokens)} KV tokens x {occupancy:g} / {number(context)} tokens per request = {exact:,.1f}"
+    formula = f"{number(tokens)} KV tokens x {occupancy:g} / {number(context)} tokens per request = {tenths(exact)}"
     return Sizing(tuple(terms), float(tokens), fits, growing, tuple(notes), fits, "sequences", formula)
 
 
@@ -131,6 +134,9 @@ def _without_context(terms: list[Term], notes: list[str], growing: float, tokens
 
 def _memory(hw: Hardware) -> tuple[list[Term], float]:
     """The memory terms and what they leave for KV on one rank (may be negative)."""
+    if hw.kv_bytes is not None:
+        ranks = [Term("TP degree", float(hw.tp), "ranks", "given"), Term("PP degree", float(hw.pp), "ranks", "given")]
+        return [*ranks, Term("available KV memory", hw.kv_bytes, "bytes", "the engine's log")], hw.kv_bytes
     shard = hw.weight_bytes / (hw.tp * hw.pp)
     inside = hw.engine != "sglang"
     activation = (ASSUMED_ACTIVATION if hw.activation_bytes is None else hw.activation_bytes) if inside else 0.0
@@ -139,7 +145,7 @@ def _memory(hw: Hardware) -> tuple[list[Term], float]:
     available = hw.gpu_bytes * hw.utilization - shard - activation - graphs
     return [
         Term("GPU memory", hw.gpu_bytes, "bytes", "given"),
-        Term("utilization", hw.utilization, "ratio", "given"),
+        Term("utilization", hw.utilization, "ratio", hw.utilization_source),
         Term("weights", hw.weight_bytes, "bytes", hw.weight_source),
         Term("TP degree", float(hw.tp), "ranks", "given"),
         Term("PP degree", float(hw.pp), "ranks", "given"),
@@ -163,7 +169,7 @@ def _layer_terms(shape: ModelShape, hw: Hardware, element: float, kv_dtype: str)
     terms = [Term("bytes per KV element", element, "bytes", f"KV dtype {kv_dtype}")]
     for group in shape.groups:
         label = {"full": "attention", "window": "window attention", "mla": "MLA", "state": "state"}[group.kind]
-        terms.append(Term(f"{label} layers", float(math.ceil(group.count / hw.pp)), "layers per rank", "config.json"))
+        terms.append(Term(f"{label} layers", float(math.ceil(group.count / hw.pp)), "layers per rank", "the model"))
         if group.kind == "state":
             each = state_bytes(group, shape.dtype_bytes, hw.tp)
             terms.append(Term("state per layer", each, "bytes per sequence", "computed"))
@@ -172,9 +178,9 @@ def _layer_terms(shape: ModelShape, hw: Hardware, element: float, kv_dtype: str)
         else:
             split = f"max(1, {group.kv_heads} / TP)"
             terms.append(Term("KV heads per rank", float(heads_per_rank(group.kv_heads, hw.tp)), "heads", split))
-            terms.append(Term("head size K + V", float(group.key_dim + group.value_dim), "elements", "config.json"))
+            terms.append(Term("head size K + V", float(group.key_dim + group.value_dim), "elements", "the model"))
         if group.window is not None:
-            terms.append(Term("window", float(group.window), "tokens", "config.json"))
+            terms.append(Term("window", float(group.window), "tokens", "the model"))
     return terms
 
 
@@ -197,11 +203,13 @@ def _notes(shape: ModelShape, hw: Hardware, available: float) -> list[str]:
 
 
 def _check(hw: Hardware, occupancy: float, context: float | None) -> None:
+    stated = hw.kv_bytes is not None
     checks = (
+        (not stated or positive(hw.kv_bytes), "available KV memory", hw.kv_bytes, "a size such as 45.9GiB"),
         (0 < hw.utilization <= 1, "utilization", hw.utilization, "a ratio above 0 up to 1 (0.9, not 90)"),
         (0 < occupancy <= 1, "occupancy", occupancy, "a ratio above 0 up to 1 (0.85, not 85)"),
-        (hw.gpu_bytes > 0 and math.isfinite(hw.gpu_bytes), "GPU memory", hw.gpu_bytes, "a size such as 80GiB"),
-        (hw.weight_bytes > 0 and math.isfinite(hw.weight_bytes), "weights", hw.weight_bytes, "a size such as 16GiB"),
+        (stated or positive(hw.gpu_bytes), "GPU memory", hw.gpu_bytes, "a size such as 80GiB"),
+        (stated or positive(hw.weight_bytes), "weights", hw.weight_bytes, "a size such as 16GiB"),
         (hw.tp >= 1 and hw.pp >= 1, "TP and PP", f"{hw.tp} and {hw.pp}", "whole numbers from 1"),
         (hw.block >= 1, "block size", hw.block, "tokens from 1"),
         (context is None or context >= 1, "context", context, "tokens from 1"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from diagnose.sizing_terms import Sizing, Term, number, positive
+from diagnose.sizing_terms import Sizing, Term, number, positive, tenths
 
 OCCUPANCY = 0.85  # guide 2.1: steady-state KV occupancy stays below 85 % of the blocks
 START_CHUNK = 512  # guide 1.1: first chunk budget to try
@@ -42,7 +42,7 @@ def max_sequences(
         ),
         kv_tokens=kv_tokens, max_sequences=value, notes=notes, value=value, unit="sequences",
         formula=f"{number(kv_tokens)} KV tokens x {occupancy:g} / {number(mean_context)} tokens per request"
-        f" = {exact:,.1f}",
+        f" = {tenths(exact)}",
     )  # fmt: skip
 
 

@@ -47,3 +47,8 @@ def positive(*values: float | None) -> bool:
 def number(value: float) -> str:
     """A number for a formula line: thousands separated, one decimal only where it matters."""
     return f"{value:,.0f}" if abs(value) >= 100 or float(value).is_integer() else f"{value:,.3g}"
+
+
+def tenths(value: float) -> str:
+    """A count of things that fit, cut (not rounded) to one decimal: 147.96 must not read as 148."""
+    return f"{math.floor(value * 10 + 1e-9) / 10:,.1f}"

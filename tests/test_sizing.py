@@ -51,7 +51,7 @@ GPT_OSS_20B: dict[str, Any] = {
 
 def bare(kv_gib: float, **more: Any) -> Hardware:
     """Hardware whose whole memory is KV: for numbers that an engine printed after its own subtraction."""
-    return Hardware(kv_gib * GIB + 1, 1.0, 1.0, activation_bytes=0, graph_bytes=0, **more)
+    return Hardware(kv_bytes=kv_gib * GIB, **more)
 
 
 def term(result: sizing.Sizing, name: str) -> float:
