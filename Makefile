@@ -38,7 +38,7 @@ check: $(STAMP)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@if [ -d diagnose/generate ]; then $(BIN)/python -m diagnose.generate --check; fi
+	@if [ -f diagnose/generate/__main__.py ]; then $(BIN)/python -m diagnose.generate --check; fi
 
 format: $(STAMP)
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -98,9 +98,11 @@ def main() -> None:
 def run(args: Sequence[str]) -> int:
     """The exit status of a command line; errors are printed as one line each."""
     try:
-        status = cli.main(args=list(args), prog_name="diagnose", standalone_mode=False)
+        status = _invoke(args)
         flush()
         return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return EXIT_USAGE
@@ -117,6 +119,14 @@ def run(args: Sequence[str]) -> int:
         if debugging():
             raise
         return complain(internal(error), EXIT_CANNOT_TELL)
+
+
+def _invoke(args: Sequence[str]) -> object:
+    """What the command returns. click's own main() is for completion only: it makes a closed pipe status 1, "act"."""
+    if "_DIAGNOSE_COMPLETE" in os.environ:
+        return cli.main(args=list(args), prog_name="diagnose", standalone_mode=False)
+    with cli.make_context("diagnose", list(args)) as context:
+        return cli.invoke(context)
 
 
 def _usage(error: click.ClickException) -> str:

@@ -80,7 +80,14 @@ def http_options(command: F) -> F:
             "--basic-auth", metavar="USER:PASSWORD", envvar="DIAGNOSE_BASIC_AUTH", help="Or DIAGNOSE_BASIC_AUTH."
         ),
         click.option("--bearer-token-file", metavar="FILE", help="File that holds a bearer token."),
-        click.option("--header", "-H", "headers", metavar="'NAME: VALUE'", multiple=True, help="Repeatable."),
+        click.option(
+            "--header",
+            "-H",
+            "headers",
+            metavar="'NAME: VALUE'",
+            multiple=True,
+            help="Extra request header. Repeatable.",
+        ),
     ):
         command = declared(command)
     return command

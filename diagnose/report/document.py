@@ -10,6 +10,7 @@ from diagnose.model import Diagnosis, EntryStatus, Finding, Missing, NextStep, T
 from diagnose.report import fleet, load, words
 from diagnose.symptoms import Symptom, all_symptoms
 
+_SHORT = 60  # texts up to this share a line
 MANY = 3  # more targets than this are shown as a table
 _GROUPS = (
     ("next", "now"), ("already-applied", "applied"), ("later", "later"), ("ruled-out", "ruled out"),
@@ -118,13 +119,19 @@ def _change(step: NextStep, diagnosis: Diagnosis) -> tuple[Section, ...]:
         Section("moves", _joined(step.expect, "; ")),
         Section("check", _joined((step.measure,))),
         Section("undo", _joined((step.undo,))),
-        Section("then", _joined(step.then, " · ")),
+        Section(
+            "then", _joined(step.then, " · ") if max(map(len, step.then), default=0) < _SHORT else _lines(step.then)
+        ),
     )
 
 
 def _joined(parts: Iterable[str], joint: str = " ") -> tuple[str, ...]:
     text = joint.join(words.clean(p).rstrip(".") if joint != " " else words.clean(p) for p in parts if p)
     return (text,) if text else ()
+
+
+def _lines(parts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(words.clean(p) for p in parts if p)
 
 
 def present(diagnosis: Diagnosis) -> list[Finding]:
