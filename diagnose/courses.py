@@ -15,8 +15,13 @@ from diagnose.series import TargetSeries
 _STALLS_THAT_MATTER = 0.002  # share of inter-token gaps above 0.3 s: below it nobody asks why
 _MIN_POINTS = 8
 _PEER_FLOORS = {
-    "itl_mean": 0.02, "ttft_mean": 0.5, "kv_usage": 0.2, "requests_running": 4.0, "requests_waiting": 4.0, "generation_tps": 50.0,
-}  # fmt: skip
+    "itl_mean": 0.02,
+    "ttft_mean": 0.5,
+    "kv_usage": 0.2,
+    "requests_running": 4.0,
+    "requests_waiting": 4.0,
+    "generation_tps": 50.0,
+}
 _SHARES = {
     "prefill_tps": "itl_follows_prefill",
     "preemption_rate": "itl_follows_preemptions",

@@ -7,16 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from diagnose import histograms
+from diagnose import histograms, ranks
 from diagnose.engines.catalog import METRICS, Metric, Spelling
 from diagnose.histograms import Histogram
 from diagnose.model import Labels, Scrape, Series
 
-RANK_LABELS = ("engine", "dp_rank")  # data-parallel ranks: real replicas
-COPY_LABELS = frozenset({"tp_rank", "pp_rank", "moe_ep_rank", "ep_rank", "cp_rank", "attn_cp_rank", "pid"})
 _ENGINE_PREFIXES = {"vllm": ("vllm:", "vllm_", "ray_vllm_"), "sglang": ("sglang:", "sglang_", "ray_sglang_")}
-
-Key = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -164,7 +160,7 @@ class TargetSeries:
             return out
         for i in self.intervals:
             before, after = (
-                _label_sums(self.scrapes[n].samples.get(found[1], []), found[0].label) for n in (i.start, i.end)
+                ranks.by_label(self.scrapes[n].samples.get(found[1], []), found[0].label) for n in (i.start, i.end)
             )
             for key, value in after.items():
                 out[key] = out.get(key, 0.0) + max(0.0, value - before.get(key, 0.0))
@@ -175,9 +171,9 @@ class TargetSeries:
         found = self._resolve(METRICS[metric_id])
         most = 1
         for scrape in self.scrapes if found else ():
-            groups: dict[Key, list[float]] = {}
+            groups: dict[ranks.Key, list[float]] = {}
             for labels, value in scrape.samples.get(found[1] if found else "", []):
-                groups.setdefault(_key(labels), []).append(value)
+                groups.setdefault(ranks.key(labels), []).append(value)
             same = [len(v) for v in groups.values() if len(set(v)) == 1]
             most = max([most, *same])
         return most
@@ -194,25 +190,25 @@ class TargetSeries:
                 continue
             for spelling in spellings:
                 for name in _names(spelling.name):
-                    if any(_select(s.samples.get(name + suffix, []), spelling) for s in self.scrapes):
+                    if any(ranks.select(s.samples.get(name + suffix, []), spelling) for s in self.scrapes):
                         yield spelling, name
 
     def _by_rank(self, scrape: Scrape, found: tuple[Spelling, str]) -> dict[str, float] | None:
         spelling, name = found
-        series = _select(scrape.samples.get(name, []), spelling)
-        return _rank_sums(series, spelling.scale) if series else None
+        series = ranks.select(scrape.samples.get(name, []), spelling)
+        return ranks.by_rank(series, spelling.scale) if series else None
 
     def _hist_at(self, index: int, found: tuple[Spelling, str]) -> Histogram | None:
         spelling, name = found
         samples = self.scrapes[index].samples
-        count = _rank_sums(_select(samples.get(f"{name}_count", []), spelling), 1.0)
+        count = ranks.by_rank(ranks.select(samples.get(f"{name}_count", []), spelling), 1.0)
         if not count:
             return None
-        total = _rank_sums(_select(samples.get(f"{name}_sum", []), spelling), spelling.scale)
+        total = ranks.by_rank(ranks.select(samples.get(f"{name}_sum", []), spelling), spelling.scale)
         edges: dict[str, Series] = {}
-        for labels, value in _select(samples.get(f"{name}_bucket", []), spelling):
+        for labels, value in ranks.select(samples.get(f"{name}_bucket", []), spelling):
             edges.setdefault(labels.get("le", ""), []).append(({k: v for k, v in labels.items() if k != "le"}, value))
-        buckets = {_edge(le) * spelling.scale: sum(_rank_sums(s, 1.0).values()) for le, s in edges.items()}
+        buckets = {_edge(le) * spelling.scale: sum(ranks.by_rank(s, 1.0).values()) for le, s in edges.items()}
         return Histogram(buckets, sum(total.values()), sum(count.values()))
 
 
@@ -237,48 +233,7 @@ def _names(name: str) -> tuple[str, ...]:
 
 
 def _has_engine_series(scrapes: tuple[Scrape, ...], name: str) -> bool:
-    return any(_is_engine(labels) for s in scrapes for labels, _ in s.samples.get(name, []))
-
-
-def _is_engine(labels: Labels) -> bool:
-    """A router re-exports engine names with a ``server`` label and no model: those are not the engine's own."""
-    return not ("server" in labels and not labels.get("model_name"))
-
-
-def _select(series: Series, spelling: Spelling) -> Series:
-    return [
-        (labels, value)
-        for labels, value in series
-        if value == value
-        and _is_engine(labels)
-        and not labels.get("priority")
-        and all(labels.get(k, "") in allowed for k, allowed in spelling.only.items())
-        and all(labels.get(k, "") not in banned for k, banned in spelling.without.items())
-    ]
-
-
-def _key(labels: Labels) -> Key:
-    return tuple(sorted((k, v) for k, v in labels.items() if k not in COPY_LABELS))
-
-
-def _rank_sums(series: Series, scale: float) -> dict[str, float]:
-    """Value by data-parallel rank: copies of one scheduler count once, other labels (reason, stage, ...) add up."""
-    once: dict[Key, float] = {}
-    for labels, value in series:
-        key = _key(labels)
-        once[key] = max(once.get(key, value), value)
-    out: dict[str, float] = {}
-    for key, value in once.items():
-        rank = next((v for k, v in key if k in RANK_LABELS), "")
-        out[rank] = out.get(rank, 0.0) + value * scale
-    return out
-
-
-def _label_sums(series: Series, label: str) -> dict[str, float]:
-    out: dict[str, float] = {}
-    for labels, value in series:
-        out[labels.get(label, "")] = out.get(labels.get(label, ""), 0.0) + value
-    return out
+    return any(ranks.is_engine(labels) for s in scrapes for labels, _ in s.samples.get(name, []))
 
 
 def _combine(how: str, values: list[float]) -> float:
@@ -306,5 +261,5 @@ def _was_reset(before: Scrape, after: Scrape) -> bool:
     return False
 
 
-def _all(labels: Labels) -> Key:
+def _all(labels: Labels) -> ranks.Key:
     return tuple(sorted(labels.items()))

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 from diagnose import clients, compare, courses, fleet, logsignals, series, ticks
 from diagnose import facts as facts_module
+from diagnose import runs as files
 from diagnose.engines.defaults import default_facts
 from diagnose.model import Fact, Observations, Value
 from diagnose.series import TargetSeries
 from diagnose.signals import metric_signals
-
-_ROLE_STEMS = ("prefill", "decode", "router", "frontend")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def subjects(observations: Observations) -> tuple[tuple[Subject, ...], compare.C
         shared = replace(observations, stats=(), events=(), facts=_outside(observations.facts, names), benches=())
         return (*_targets(shared, found), *runs), comparison
     measured = _targets(observations, found)
-    taken = {run for t in found for run in _runs_of(observations, t, found)}
+    taken = {run for t in found for run in files.of_target(observations, t, found)}
     return (*measured, *_loose_runs(observations, taken, bool(found)), *_fleet(observations, found, measured)), None
 
 
@@ -52,7 +51,7 @@ def _targets(observations: Observations, found: tuple[TargetSeries, ...]) -> tup
 
 
 def _target(observations: Observations, target: TargetSeries, found: tuple[TargetSeries, ...]) -> Subject:
-    runs = _runs_of(observations, target, found)
+    runs = files.of_target(observations, target, found)
     facts = _resolved(
         f for f in (*observations.facts, *facts_module.from_metrics(target)) if f.run in {*runs, target.name}
     )
@@ -160,73 +159,18 @@ def _ttft_course(target: TargetSeries) -> dict[str, Value]:
     return {"ttft_drop_ratio": Value(means[0] / later, "metrics", target.window)} if later > 0 else {}
 
 
-def _runs_of(observations: Observations, target: TargetSeries, found: tuple[TargetSeries, ...]) -> set[str]:
-    """Base names of logs and launch files that describe a target: by name, by role, or all when it is the only one."""
-    names = _run_names(observations)
-    stem = _stem(target.name)
-    named = {n for n in names if n == target.name or (_stem(n) == stem and n)}
-    others = {m for t in found if t.name != target.name for m in names if _stem(m) == _stem(t.name)}
-    own_role = _stem(target.name) in _ROLE_STEMS
-    free = set()
-    for name in names - others - named:
-        role = _stem(name) if _stem(name) in _ROLE_STEMS else ""
-        if own_role and role and role != _stem(target.name):
-            continue
-        if (
-            (
-                len(found) == 1
-                and (not role or not own_role or role == stem)
-                and not (role in ("prefill", "decode") and own_role)
-            )
-            or len(found) > 1
-            and not role
-            and name not in {s.run for s in observations.stats}
-        ):
-            free.add(name)
-    engines = {n: _run_engine(observations, n) for n in free}
-    return named | {
-        n for n in free if not target.engine or engines[n] in ("", target.engine) or _is_client(observations, n)
-    }
-
-
-def _is_client(observations: Observations, name: str) -> bool:
-    return name.startswith("client") or all(f.id.startswith("client_") for f in observations.facts if f.run == name)
-
-
-def _run_names(observations: Observations) -> set[str]:
-    parts = (observations.stats, observations.events, observations.facts, observations.benches, observations.remarks)
-    return {item.run for part in parts for item in part}
-
-
-def _run_engine(observations: Observations, name: str) -> str:
-    for stat in observations.stats:
-        if stat.run == name and stat.kind in ("vllm", "spec", "vllm_iteration"):
-            return "vllm"
-        if stat.run == name and stat.kind.startswith("sglang"):
-            return "sglang"
-    return next((str(f.value) for f in observations.facts if f.run == name and f.id == "engine"), "")
-
-
-def _stem(name: str) -> str:
-    return name.lower().rstrip("0123456789").rstrip("-_")
-
-
 def _loose_runs(observations: Observations, taken: set[str], measured: bool) -> tuple[Subject, ...]:
     """Logs, launch files and benchmarks without scrapes: one subject per engine and role."""
-    loose = sorted(_run_names(observations) - taken)
+    loose = sorted(files.names(observations) - taken)
     groups: dict[tuple[str, str], list[str]] = {}
     for name in loose:
-        role = _stem(name) if _stem(name) in ("prefill", "decode") else ""
-        groups.setdefault((_run_engine(observations, name), role), []).append(name)
+        role = files.stem(name) if files.stem(name) in ("prefill", "decode") else ""
+        groups.setdefault((files.engine(observations, name), role), []).append(name)
     known = [k for k in groups if k[0]]
     for key in [k for k in groups if not k[0] and not k[1]]:
         if len(known) >= 1:  # a client file, a remark or a host tool belongs to the engine beside it
             groups[known[0]] += groups.pop(key)
-    return tuple(_run(observations, _label(names), set(names)) for names in groups.values() if names)
-
-
-def _label(names: list[str]) -> str:
-    return next((n for n in names if not n.startswith("client")), names[0]) or "input"
+    return tuple(_run(observations, files.label(names), set(names)) for names in groups.values() if names)
 
 
 def _run(observations: Observations, name: str, runs: set[str], shared: tuple[Fact, ...] = ()) -> Subject:
@@ -254,7 +198,7 @@ def _fleet(
     for target in found:
         if target.engine in ("vllm", "sglang"):
             groups.setdefault(
-                (target.model, _stem(target.name) if _stem(target.name) in _ROLE_STEMS else ""), []
+                (target.model, files.stem(target.name) if files.stem(target.name) in files.ROLE_STEMS else ""), []
             ).append(target)
     views = fleet.view_signals(found)
     for (model, role), members in groups.items():
@@ -278,7 +222,7 @@ def _compared(observations: Observations, names: tuple[str, ...]) -> tuple[tuple
     shared_facts = tuple(f for f in observations.facts if not compare.belongs(f.run, names))
     runs = []
     for name in names:
-        own = {r for r in _run_names(observations) if compare.belongs(r, names) == name}
+        own = {r for r in files.names(observations) if compare.belongs(r, names) == name}
         runs.append(_run(observations, name, own, shared_facts))
     comparison = compare.compare(observations, names, facts_module.best(shared_facts))
     first = runs[0]
