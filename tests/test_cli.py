@@ -82,7 +82,7 @@ def test_now_prints_the_document_and_ends_with_the_status_of_the_verdict(
     "args",
     [
         ("nwo",), ("now",), ("now", "no-such-folder/bundle"), ("now", "ftp://host/metrics"),
-        ("now", "--format", "yaml", "x"), ("now", "--window", "2y", "localhost:1"), 
+        ("now", "--format", "yaml", "x"), ("now", "--window", "2y", "localhost:1"),
         ("now", "--window", "-1s", "localhost:1"), ("now", "--bogus"),
         ("now", "--window", "nan", "localhost:1"),
         ("now", "--config", "no-such.toml", "localhost:1"),
