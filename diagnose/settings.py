@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,6 +88,8 @@ def resolve(path: str | None = None) -> Settings:
 
 
 def _read(path: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
@@ -174,6 +174,8 @@ def _seconds(key: str, value: Any, target: Target, path: str) -> float:
 
 def _unknown(key: str, known: Mapping[str, Any] | tuple[str, ...], what: str, path: str) -> ConfigError:
     """The error for a name that does not exist: near matches first, else everything that is known (up to twelve)."""
+    import difflib
+
     names = list(known)
     close = difflib.get_close_matches(key, names, n=3, cutoff=0.5) or [n for n in names if key.split(".")[-1] in n][:3]
     hint = f"Did you mean {' or '.join(close)}?" if close else ""
