@@ -53,7 +53,7 @@ GRAPHS = (
     P("graph_capture_begin", "sglang", "Capture ", r"Capture (?P<name>[\w ]*?)\s?(?:cuda|CUDA|npu|cpu) graph begin\.", "prefill or draft graph capture begins",
       "Capture draft cuda graph begin. This can take up to several minutes. avail mem=9.12 GB"),
     P("graph_capture_end", "sglang", "Capture ", r"Capture (?P<name>(?:target )?(?:decode )?)(?:cuda|CUDA|npu|cpu) graph end\.(?: bs=\[(?P<sizes>[\d, ]+)\],)?"
-      r".*?elapsed[:=] ?(?P<seconds>[\d.]+) s(?:.*?mem usage=(?P<gib>[\d.]+) GB)?", "decode graph capture ended",
+      r".*?elapsed[:=] ?(?P<seconds>[\d.]+) s(?=.*?mem usage=(?P<gib>[\d.]+) GB|)(?=.*?avail mem=(?P<avail_gib>[\d.]+) GB|)", "decode graph capture ended",
       "Capture cuda graph end. Time elapsed: 19.40 s. mem usage=6.19 GB. avail mem=5.24 GB.",
       facts=(F("graph_bytes", "gib", "gib"), F("graph_sizes", "sizes", "sizes"), F("graph_max_batch", "sizes", "max"), F("enforce_eager", value=False))),
     P("graph_capture_end", "sglang", "Capture ", r"Capture (?P<name>[\w ]*?)\s?(?:cuda|CUDA|npu|cpu) graph end\..*?elapsed[:=] ?(?P<seconds>[\d.]+) s"
@@ -64,8 +64,8 @@ GRAPHS = (
       "Capture cuda graph failed: CUDA out of memory."),
     P("graphs_disabled_eager", "sglang", "uda graph is disabled because", r"Cuda graph is disabled because(?: of)? (?P<reason>.*?)\.?$", "decode runs without graphs",
       "Cuda graph is disabled because of using torch native attention backend", facts=(F("enforce_eager", value=True),)),
-    P("graphs_disabled_eager", "sglang", "uda graph is disabled", r"Cuda graph is disabled for (?P<reason>.*?)\.?$", "no graphs for this role", "Cuda graph is disabled for prefill server"),
-    P("piecewise_graphs_off", "sglang", "iecewise CUDA graph", r"Disable piecewise CUDA graph (?:because|due to) (?P<reason>.*?)\.?$", "prefill runs without graphs",
+    P("prefill_graphs_off", "sglang", "uda graph is disabled for", r"Cuda graph is disabled for (?P<reason>.*?)\.?$", "no graphs for this role", "Cuda graph is disabled for prefill server"),
+    P("prefill_graphs_off", "sglang", "iecewise CUDA graph", r"Disable piecewise CUDA graph (?:because|due to) (?P<reason>.*?)\.?$", "prefill runs without graphs",
       "Disable piecewise CUDA graph because the capture size is not set"),
     P("recompile_serving", "sglang", "PCG capture stream is not set", r"(?P<what>PCG capture stream is not set)", "a subgraph runs eager: recompiled while serving",
       "PCG capture stream is not set; likely a Dynamo runtime recompilation. Falling back to eager execution for this subgraph.", "0.5.13"),

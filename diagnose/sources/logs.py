@@ -28,6 +28,9 @@ _CONFIG = re.compile(r"Initializing an? (?:V1 )?LLM engine \(v?(?P<version>[^)]*
 _QUIET = ("Received request", "Receive: obj=", "Added request", "Generate stream", "prompt: '", "Route: /")
 # A copy of these from every tensor-parallel rank would count one thing many times.
 _COUNTED = frozenset({"retracted", "retract_aborted", "aborted", "recompile_serving", "lora_load", "lora_evict"})
+# Ends of a request or of the whole server, not failures.
+_NO_FAULT = ("CancelledError", "KeyboardInterrupt", "SystemExit", "HTTPException", "ClientDisconnect",
+             "RequestValidationError", "ConnectionResetError", "BrokenPipeError", "VLLMValidationError")  # fmt: skip
 _ENGINE_OF = {"vllm": "vllm", "vllm_iteration": "vllm", "sglang_decode": "sglang", "sglang_prefill": "sglang"}
 # Wordings that other servers use too.
 _ANY_ENGINE = frozenset(
@@ -236,7 +239,7 @@ class _Reader:
         elif self.in_traceback and body[:1] not in (" ", "\t", "^", ""):
             self.in_traceback = False
             found = _ERROR.match(body)
-            if found:
+            if found and not found.group("type").endswith(_NO_FAULT):
                 self.event("traceback_error", {k: v or "" for k, v in found.groupdict().items()}, line)
 
     def finish(self) -> Observations:

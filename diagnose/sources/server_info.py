@@ -26,7 +26,7 @@ Pairs = Iterator[tuple[str, FactValue]]
 
 
 def parse_server_info(obj: Any, where: str, run: str) -> tuple[Fact, ...]:
-    """Facts (source ``server_info``) of one answer, or of several keyed by path; errors and strange shapes give none."""
+    """Facts (source ``server_info``) of one answer, or of several keyed by path; strange shapes give none."""
     found: dict[tuple[str, FactValue], Fact] = {}
     for fact_id, value in _facts(obj, where, run, 0):
         found.setdefault((fact_id, value), Fact(fact_id, value, "server_info", where, run))
