@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import UsageError
-from diagnose.recording import Recording, Recordings, load
+from diagnose.sources.recording import Recording, Recordings, load
 
 MODEL_LABEL = 'model_name="'
 
@@ -61,9 +61,7 @@ class ReplayServer:
     def __enter__(self) -> ReplayServer:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _answer(self, path: str) -> tuple[bytes, str] | None:
@@ -97,13 +95,13 @@ class ReplayServer:
 def serve(
     bundle: str | Path, port: int = 0, speed: float = 1.0, clock: Callable[[], float] = time.monotonic
 ) -> ReplayServer:
-    """A server on 127.0.0.1 (``port`` 0: any free one) that replays a bundle from the middle of its load, and repeats.
+    """A server on 127.0.0.1 that replays a scenario or bundle from amid its load, and repeats; ``port`` 0: any free one.
 
     ``speed`` is recorded seconds per real second. Raises UsageError and SourceError.
     """
     if not 0 < speed <= 1000:
         raise UsageError(f"speed {speed:g} is outside 0 to 1000")
-    recordings = load(bundle)
+    recordings = load(scenario_path(str(bundle)) if str(bundle) in scenarios() else bundle)
     try:
         return ReplayServer(recordings, port, speed, clock)
     except (OSError, OverflowError) as error:

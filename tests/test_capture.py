@@ -33,16 +33,18 @@ LOG = "INFO 10-20 07:44:12 Received request cmpl-1: prompt: 's3cret words', para
 
 def test_bundle_of_one_engine(tmp_path: Path) -> None:
     log, launch = tmp_path / "engine.out", tmp_path / "server.txt"
+    notes: list[str] = []
     log.write_text(LOG)
     launch.write_text("vllm serve m --api-key s3cret --max-num-seqs 64\n")
     with http_server(ROUTES) as url:
-        path, notes = capture(
+        path = capture(
             [url],
             tmp_path / "b.tar.gz",
             window=0.05,
             options=HttpOptions(),
             logs=[log],
             launches=[launch],
+            warn=notes.append,
         )
     assert not notes
     with tarfile.open(path) as archive:
@@ -63,13 +65,13 @@ def test_bundle_of_one_engine(tmp_path: Path) -> None:
 
 
 def test_folder_of_several_engines_and_a_dead_one(tmp_path: Path) -> None:
-    dead = f"127.0.0.1:{free_port()}"
+    dead, notes = f"127.0.0.1:{free_port()}", list[str]()
     with http_server(ROUTES) as one, http_server(ROUTES) as two:
-        path, notes = capture([one, two, dead], tmp_path / "b", window=0, options=HttpOptions())
+        path = capture([one, two, dead], tmp_path / "b", window=0, options=HttpOptions(), warn=notes.append)
     assert len(list((path / "scrapes").iterdir())) == 2
     for file in (path / "server_info").iterdir():
         assert json.loads(file.read_text())["/version"] == {"version": "0.32.0"}
-    assert notes == (f"{dead}: connection refused",)
+    assert notes == [f"{dead}: connection refused"]
 
 
 @pytest.mark.parametrize("name", ["b", "b.tar.gz"])

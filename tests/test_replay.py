@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from diagnose.errors import SourceError, UsageError
-from diagnose.recording import load
 from diagnose.replay import scenario_path, scenarios, serve
 from diagnose.sources.endpoint import HttpOptions, observe
 from diagnose.sources.exposition import parse, sample_type
+from diagnose.sources.recording import load
 
 NAMES = list(scenarios())
 
@@ -90,7 +90,7 @@ def test_counters_never_fall_and_histograms_stay_histograms(name: str) -> None:
 
 def test_first_scenario_has_load_from_the_first_scrape() -> None:
     clock = Clock()
-    with serve(scenario_path("storm"), clock=clock) as server:
+    with serve("storm", clock=clock) as server:
         first = get(f"{server.url}/metrics")
         clock.now = 15.0
         second = get(f"{server.url}/metrics")

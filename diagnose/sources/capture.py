@@ -65,8 +65,9 @@ def capture(
     launches: Sequence[str | Path] = (),
     infos: Sequence[str | Path] = (),
     progress: Callable[[float], None] | None = None,
-) -> tuple[Path, tuple[str, ...]]:
-    """The bundle written (a folder, or an archive when ``output`` ends in .tar.gz or .tgz), and notes on what lacks.
+    warn: Callable[[str], None] | None = None,
+) -> Path:
+    """The bundle written: a folder, or an archive when ``output`` ends in .tar.gz or .tgz; ``warn`` takes what lacks.
 
     Appears whole or not at all. Raises UsageError (output exists, missing file) and SourceError (no engine answered).
     """
@@ -82,11 +83,15 @@ def capture(
         raise UsageError(f"cannot write there ({error.strerror})", where=str(path)) from None
     try:
         notes = _record(work / "bundle", targets, window, options, texts, progress)
-        return _place(work, path), notes
+        written = _place(work, path)
     except OSError as error:
         raise SourceError(f"cannot be written ({error.strerror or error})", where=str(path)) from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    if warn:
+        for note in notes:
+            warn(note)
+    return written
 
 
 def folder_name(target: str) -> str:

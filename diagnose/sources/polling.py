@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
-from urllib.parse import urlsplit
 
 from diagnose.errors import UsageError
 from diagnose.sources.fetch import Answer, HttpOptions, fetch
@@ -41,11 +40,15 @@ class Target:
     @property
     def url_shown(self) -> str:
         """The URL without user and password."""
+        from urllib.parse import urlsplit
+
         parts = urlsplit(self.url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     def at(self, path: str) -> str:
         """The URL of another path of the same server."""
+        from urllib.parse import urlsplit
+
         parts = urlsplit(self.url)
         base = parts.path.removesuffix("/metrics")
         return parts._replace(path=base, query="", fragment="").geturl() + path
@@ -53,6 +56,8 @@ class Target:
 
 def target_of(url: str) -> Target:
     """The endpoint of what a user writes: http is assumed, /metrics appended unless the path ends in it."""
+    from urllib.parse import urlsplit
+
     text = url.strip() if "://" in url else f"http://{url.strip()}"
     try:
         parts = urlsplit(text)
