@@ -95,7 +95,7 @@ class ReplayServer:
 def serve(
     bundle: str | Path, port: int = 0, speed: float = 1.0, clock: Callable[[], float] = time.monotonic
 ) -> ReplayServer:
-    """A server on 127.0.0.1 that replays a scenario or bundle from amid its load, and repeats; ``port`` 0: any free one.
+    """A server on 127.0.0.1 that replays a scenario or bundle from amid its load on; ``port`` 0: any free one.
 
     ``speed`` is recorded seconds per real second. Raises UsageError and SourceError.
     """
