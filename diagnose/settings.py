@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from diagnose.errors import ConfigError
 from diagnose.symptoms import Threshold, all_symptoms
@@ -16,8 +16,7 @@ DEFAULT = "default"
 _SECTIONS = ("thresholds", "slo")
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A service-level target the user may set: ``[slo] ttft_p95 = "1s"``. Seconds, or tokens per second."""
 
     name: str

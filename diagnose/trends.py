@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +26,7 @@ PREDICTORS = ("prefill_tps", "preemption_rate", "running")
 ENTRIES = {"prefill_tps": "1.1", "preemption_rate": "2.1", "running": "3.3"}
 
 
-@dataclass(frozen=True)
-class ItlInterval:
+class ItlInterval(NamedTuple):
     """One interval between scrapes: mean ITL (s), prefill tokens/s, preemptions/s, mean running; None is missing."""
 
     itl: float | None
@@ -37,8 +35,7 @@ class ItlInterval:
     running: float | None
 
 
-@dataclass(frozen=True)
-class ItlCause:
+class ItlCause(NamedTuple):
     """What goes with ITL. ``cause`` is a predictor, ``entry`` its guide entry; ``contributions`` are shares of the
     spread of ITL (0-1 over all predictors), ``seconds`` what a typical step of the cause adds to ITL."""
 
@@ -51,8 +48,7 @@ class ItlCause:
     intervals: int
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(NamedTuple):
     """A trend over time, slope per second. ``growing`` is False with ``why`` for a step, a plateau, noise or a fall."""
 
     growing: bool
@@ -105,8 +101,7 @@ def explain_itl(intervals: Sequence[ItlInterval]) -> ItlCause | None:
     )
 
 
-@dataclass(frozen=True)
-class _Fit:
+class _Fit(NamedTuple):
     slopes: Any  # seconds of ITL per standard deviation of each predictor
     shares: Any  # share of the explained spread, 0 for predictors that would lower ITL
     explained: float

@@ -151,7 +151,7 @@ def _write(tmp_path: Path, text: str) -> str:
 
 def test_thresholds_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = _write(tmp_path, '[thresholds]\n"preemption_storm.storm" = 0.2\n[slo]\nttft_p95 = "1s"\n')
-    out = call(capsys, "thresholds", "--config", path, "--changed")[1]
+    out = " ".join(call(capsys, "thresholds", "--config", path, "--changed")[1].split())
     assert "storm = 0.2 ratio" in out and path in out and "default 0.1" in out
     toml = call(capsys, "thresholds", "--config", path, "--format", "toml")[1]
     assert settings.resolve(_write(tmp_path, toml)).overridden() == ("preemption_storm.storm",)
