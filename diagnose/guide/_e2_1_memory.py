@@ -12,7 +12,7 @@ _MORE_KV = Move(
             "--gpu-memory-utilization 0.95 (or the bytes themselves: --kv-cache-memory-bytes); CPU builds: VLLM_CPU_KVCACHE_SPACE in GiB",
             since="0.10.2",
         ),
-        Flag("vllm", "--gpu-memory-utilization 0.95; CPU builds: VLLM_CPU_KVCACHE_SPACE in GiB", until="0.10.1"),
+        Flag("vllm", "--gpu-memory-utilization 0.95; CPU builds: VLLM_CPU_KVCACHE_SPACE in GiB", until="0.10.1.1"),
         Flag(
             "sglang",
             "--mem-fraction-static up by 0.02, as long as 5-8 GB stay free for activations (available_gpu_mem in the ready line)",
@@ -89,8 +89,13 @@ _MAMBA = Move(
             "--mamba-full-memory-ratio 1.2 (default 0.9: state memory over KV memory) or --max-mamba-cache-size N",
             since="0.5.4",
         ),
-        Flag("sglang", "--max-mamba-cache-size N (running requests x slots per request)", since="0.5.2", until="0.5.3"),
-        Flag("sglang", "upgrade: state slots cannot be set before 0.5.2", until="0.5.1"),
+        Flag(
+            "sglang",
+            "--max-mamba-cache-size N (running requests x slots per request)",
+            since="0.5.2",
+            until="0.5.3.post3",
+        ),
+        Flag("sglang", "upgrade: state slots cannot be set before 0.5.2", until="0.5.1.post3"),
     ),
     expect=(
         "running requests rise to the limit that was asked for, the queue falls",

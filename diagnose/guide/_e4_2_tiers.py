@@ -51,12 +51,12 @@ _FIX = Move(
         Flag(
             "vllm",
             "PYTHONHASHSEED=0 on every engine and rank (or --prefix-caching-hash-algo sha256_cbor); LMCACHE_CHUNK_SIZE below the shared length; same model, dtype, TP and block size",
-            since="0.10.0",
+            since="0.10.2",
         ),
         Flag(
             "vllm",
             "PYTHONHASHSEED=0 on every engine and rank; LMCACHE_CHUNK_SIZE below the shared length; same model, dtype and TP",
-            until="0.9.2",
+            until="0.10.1.1",
         ),
         Flag(
             "sglang",
@@ -83,13 +83,20 @@ _DROP = Move(
             "remove --kv-offloading-size, --kv-transfer-config; or a faster tier (CPU instead of disk or network)",
             since="0.11.1",
         ),
-        Flag("vllm", "remove --kv-transfer-config; or a faster tier (CPU instead of disk or network)", until="0.11.0"),
+        Flag(
+            "vllm",
+            "remove --kv-transfer-config; or a faster tier (CPU instead of disk or network)",
+            since="0.6.6",
+            until="0.11.0",
+        ),
+        Flag("vllm", "no tier to drop before 0.6.6", until="0.6.5"),
         Flag(
             "sglang",
             "--hicache-storage-prefetch-policy best_effort (do not wait for storage), else remove --hicache-storage-backend",
             since="0.5.2",
         ),
-        Flag("sglang", "remove --hicache-storage-backend or --enable-hierarchical-cache", until="0.5.1.post3"),
+        Flag("sglang", "remove --enable-hierarchical-cache", since="0.4.4", until="0.5.1.post3"),
+        Flag("sglang", "no tier to drop before 0.4.4", until="0.4.3.post4"),
     ),
     expect=("TTFT falls to that of computing the prefix", "hit ratio falls: that is the point"),
     measure="The same load with and without the tier: TTFT mean and p99, requests per second; the hit ratio decides nothing.",

@@ -9,7 +9,7 @@ ENABLE = Move(
     flags=(
         Flag(
             "vllm",
-            "remove --no-enable-chunked-prefill; first --max-num-batched-tokens to try: {value} (never below --max-num-seqs)",
+            "remove --no-enable-chunked-prefill (or --enable-chunked-prefill=False); first --max-num-batched-tokens to try: {value} (never below --max-num-seqs)",
             since="0.8.0",
         ),
         Flag(
@@ -17,7 +17,7 @@ ENABLE = Move(
             "--enable-chunked-prefill --max-num-batched-tokens {value} (never below --max-num-seqs)",
             until="0.7.3",
         ),
-        Flag("sglang", "--chunked-prefill-size {value} (a multiple of --page-size; -1 means off)"),
+        Flag("sglang", "--chunked-prefill-size {value} (a multiple of the page size; -1 means off)"),
     ),
     expect=(
         "ITL p99 falls, typically 2-5 times: a long prompt no longer stops the decode steps",
@@ -43,7 +43,7 @@ LOWER = Move(
     direction="lower",
     flags=(
         Flag("vllm", "--max-num-batched-tokens {value} (never below --max-num-seqs: the engine refuses to start)"),
-        Flag("sglang", "--chunked-prefill-size {value} (a multiple of --page-size)"),
+        Flag("sglang", "--chunked-prefill-size {value} (a multiple of the page size)"),
     ),
     expect=("ITL p99 falls towards the time of one chunk", "TTFT of long prompts rises: more steps per prompt"),
     measure="diagnose now URL at the same load after each halving: ITL p99 must fall by more than TTFT p99 rises; stop when it does not.",
@@ -121,7 +121,7 @@ LONG = Move(
         Flag("vllm", "--long-prefill-token-threshold 512 --long-prefill-token-threshold-adaptive", since="0.31.0"),
         Flag(
             "vllm",
-            "--long-prefill-token-threshold 512 (V1 refuses to start with --max-num-partial-prefills above 1)",
+            "--long-prefill-token-threshold 512 (V1 has no concurrent partial prefills)",
             since="0.8.0",
             until="0.30.0",
         ),
@@ -139,7 +139,9 @@ LONG = Move(
         ),
         Flag("sglang", "--prefill-max-requests 1 (prompts prefilled in one batch)", since="0.5.7", until="0.5.18"),
         Flag(
-            "sglang", "no such limit before 0.5.7: lower --chunked-prefill-size and --max-prefill-tokens", until="0.5.6"
+            "sglang",
+            "no such limit before 0.5.7: lower --chunked-prefill-size and --max-prefill-tokens",
+            until="0.5.6.post2",
         ),
     ),
     expect=(

@@ -66,7 +66,7 @@ ADMISSION = Move(
         ),
         Flag("vllm", "a smaller --max-num-seqs: admission has no knob of its own before 0.19", until="0.18.1"),
         Flag("sglang", "--prefill-max-requests 4 and --max-prefill-tokens 8192", since="0.5.7"),
-        Flag("sglang", "--max-prefill-tokens 8192 and a smaller --max-running-requests", until="0.5.6"),
+        Flag("sglang", "--max-prefill-tokens 8192 and a smaller --max-running-requests", until="0.5.6.post2"),
     ),
     expect=(
         "fewer half-computed prompts hold KV: running requests finish sooner",

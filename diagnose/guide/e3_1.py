@@ -101,9 +101,9 @@ DP_ATTENTION = Move(
     title="data-parallel attention for MLA",
     direction="on",
     flags=(
-        Flag("vllm", "--data-parallel-size <GPUs> --tensor-parallel-size 1 --enable-expert-parallel", since="0.8.3"),
+        Flag("vllm", "--data-parallel-size <GPUs> --tensor-parallel-size 1 --enable-expert-parallel", since="0.8.4"),
         Flag(
-            "vllm", "no attention data parallelism before 0.8.3: upgrade, or replicas with a narrower TP", until="0.8.2"
+            "vllm", "no attention data parallelism before 0.8.4: upgrade, or replicas with a narrower TP", until="0.8.3"
         ),
         Flag(
             "sglang",
@@ -176,7 +176,8 @@ PREFILL_LAYOUT = Move(
         Flag(
             "sglang", "--pp-size with --enable-dynamic-chunking on prefill workers", since="0.5.7", until="0.5.8.post1"
         ),
-        Flag("sglang", "--pp-size on prefill workers", until="0.5.6.post2"),
+        Flag("sglang", "--pp-size on prefill workers", since="0.4.6", until="0.5.6.post2"),
+        Flag("sglang", "no layout to choose before 0.4.6: upgrade", until="0.4.5.post3"),
     ),
     expect=("TTFT of very long prompts falls with the ranks", "decode is unchanged or slightly slower"),
     measure="TTFT mean at your longest prompts with both layouts, and prompt tokens per second of the prefill workers.",

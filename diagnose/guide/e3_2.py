@@ -61,9 +61,11 @@ EAGLE = Move(
         ),
         Flag(
             "sglang",
-            "--speculative-algorithm EAGLE (NEXTN for MTP heads since 0.4.3) --speculative-draft-model-path <draft> --speculative-num-steps 3",
+            "--speculative-algorithm EAGLE (NEXTN for MTP heads from 0.4.4) --speculative-draft-model-path <draft> --speculative-num-steps 3",
+            since="0.4.1",
             until="0.4.4.post4",
         ),
+        Flag("sglang", "no speculation before 0.4.1: upgrade", until="0.4.0.post2"),
     ),
     expect=(
         "TPOT 1.5-2.5 times better when acceptance is 70 % or more",
@@ -89,8 +91,10 @@ FEWER = Move(
         Flag("vllm", "--num-speculative-tokens {value}", until="0.8.1"),
         Flag(
             "sglang",
-            "--speculative-num-steps {value} --speculative-eagle-topk 1 --speculative-num-draft-tokens {value}+1",
+            "--speculative-num-steps {value} --speculative-eagle-topk 1 (draft tokens become steps + 1); NGRAM: --speculative-num-draft-tokens {value}",
+            since="0.4.1",
         ),
+        Flag("sglang", "no speculation before 0.4.1: nothing to change", until="0.4.0.post2"),
     ),
     expect=("fewer rejected tokens are verified: throughput at the same batch rises", "tokens per step fall a little"),
     measure="diagnose now URL at the same concurrency: generated tokens per second and TPOT (not acceptance alone: it rises by itself when you draft less).",
@@ -146,7 +150,8 @@ OFF = Move(
     flags=(
         Flag("vllm", "remove --speculative-config", since="0.8.2"),
         Flag("vllm", "remove --speculative-model and --num-speculative-tokens", until="0.8.1"),
-        Flag("sglang", "remove --speculative-algorithm and the other --speculative-* flags"),
+        Flag("sglang", "remove --speculative-algorithm and what belongs to it", since="0.4.1"),
+        Flag("sglang", "no speculation before 0.4.1: nothing to change", until="0.4.0.post2"),
     ),
     expect=(
         "throughput at the same batch rises, TPOT too when acceptance was low",
@@ -168,11 +173,27 @@ DRAFT = Move(
         Flag(
             "vllm",
             "check in --speculative-config: model made for this target and tokenizer, method, draft_tensor_parallel_size 1 or the target's, quantization of the target",
+            since="0.8.2",
         ),
+        Flag(
+            "vllm",
+            "check --speculative-model (made for this target and tokenizer), --speculative-model-quantization and --speculative-draft-tensor-parallel-size",
+            since="0.6.3",
+            until="0.8.1",
+        ),
+        Flag("vllm", "check --speculative-model: made for this target and tokenizer", until="0.6.2"),
         Flag(
             "sglang",
             "check --speculative-draft-model-path (made for this target), --speculative-algorithm (NEXTN for MTP heads), --speculative-draft-model-quantization, and a token map of this draft",
+            since="0.5.7",
         ),
+        Flag(
+            "sglang",
+            "check --speculative-draft-model-path (made for this target) and --speculative-algorithm (NEXTN for MTP heads)",
+            since="0.4.1",
+            until="0.5.6.post2",
+        ),
+        Flag("sglang", "no speculation before 0.4.1: nothing to change", until="0.4.0.post2"),
     ),
     expect=("acceptance leaves 0: a matching draft accepts more than half on ordinary text",),
     measure="Ten ordinary prompts at concurrency 1, then diagnose now URL: acceptance and tokens per step above 1.5.",

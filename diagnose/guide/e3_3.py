@@ -20,7 +20,7 @@ DISAGGREGATE = Move(
             "--disaggregation-mode prefill | decode with --disaggregation-transfer-backend mooncake or nixl, behind the router's P/D mode",
             since="0.4.6",
         ),
-        Flag("sglang", "not before 0.4.6: upgrade first", until="0.4.5.post3"),
+        Flag("sglang", "experimental before 0.4.6: upgrade first", until="0.4.5.post3"),
     ),
     expect=(
         "ITL no longer follows prefill arrivals",
@@ -42,8 +42,10 @@ BACK = Move(
     title="back to aggregated workers",
     direction="off",
     flags=(
-        Flag("vllm", "remove --kv-transfer-config and route to every engine alike"),
-        Flag("sglang", "remove --disaggregation-mode and route to every engine alike"),
+        Flag("vllm", "remove --kv-transfer-config and route to every engine alike", since="0.6.6"),
+        Flag("vllm", "no disaggregation before 0.6.6", until="0.6.5"),
+        Flag("sglang", "remove --disaggregation-mode and route to every engine alike", since="0.4.5"),
+        Flag("sglang", "no disaggregation before 0.4.5", until="0.4.4.post4"),
     ),
     expect=(
         "the transfer disappears from TTFT, all GPUs serve both phases",

@@ -83,7 +83,7 @@ MERGE = Move(
     direction="tune",
     flags=(
         Flag("vllm", "serve the merged checkpoint on its own replicas, without --enable-lora"),
-        Flag("sglang", "serve the merged checkpoint on its own workers, without --enable-lora"),
+        Flag("sglang", "serve the merged checkpoint on its own workers, without --lora-paths"),
     ),
     expect=("no adapter kernels for most of the traffic: ITL of a plain model", "slots are left to the others"),
     measure="The same load on the merged and on the adapter endpoint: ITL mean, tokens per second, and quality on your evaluation set.",

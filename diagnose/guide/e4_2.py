@@ -11,9 +11,9 @@ BALANCE = Move(
         Flag(
             "vllm",
             "one address for all data-parallel ranks (--data-parallel-size, no per-rank address), or a router by requests in flight, not round-robin",
-            since="0.8.3",
+            since="0.8.4",
         ),
-        Flag("vllm", "a router by requests in flight, not round-robin", until="0.8.2"),
+        Flag("vllm", "a router by requests in flight, not round-robin", until="0.8.3"),
         Flag(
             "sglang",
             "--load-balance-method total_tokens for DP ranks; router --policy power_of_two or cache_aware",
