@@ -9,13 +9,18 @@ from diagnose.model import Bench, Fact, Remark, Value
 
 _SHARED = re.compile(
     r"(system prompt|shared (prefix|prompt|document|context)|common (prefix|prompt|system)"
-    r"|same (prefix|prompt|system|document|image|context)s?|multi.?turn|each turn|re-?sends?|conversation"
+    r"|same ([\w,.-]+ ){0,3}(prefix|prompt|system|document|image|context|page|file)\w*"
+    r"|asked (repeatedly|\w+ times)|multi.?turn|each turn|re-?sends?|conversation"
     r"|prefix.?(repetition|sharing)|identical prompts?|repeats? the same)",
     re.IGNORECASE,
 )
 _UNSHARED = re.compile(r"(random prompts?|unique prompts?|no (shared|common) prefix|no prefix sharing)", re.IGNORECASE)
 _TOKENS = re.compile(r"(\d[\d,]*)\s*(k?)[- ]?tok\w*[^.]{0,40}?(?:system prompt|prefix|common|shared)", re.IGNORECASE)
-_OFFLINE = re.compile(r"\b(offline|batch (job|inference|run)|bulk|overnight)\b", re.IGNORECASE)
+_OFFLINE = re.compile(
+    r"\b(offline|nightly|overnight|bulk|batch (job|inference|run|scoring|workload)"
+    r"|(scoring|evaluation|inference) batch)\b",
+    re.IGNORECASE,
+)
 _SHARING_SETS = (
     "prefix",
     "multiturn",
@@ -38,6 +43,7 @@ def client_signals(facts: dict[str, Fact], remarks: tuple[Remark, ...], benches:
         "lora_overflow": _overflow(facts),
         "offered_over_served": _offered(facts, benches),
         "client_closed_loop": _closed(facts),
+        "client_concurrency": _in_flight(facts, benches),
         "scaling_efficiency": _scaling(benches),
     }
     for name in ("ttft_mean", "ttft_p50", "ttft_p99", "itl_mean", "itl_p99", "tpot_mean", "e2e_mean"):
@@ -76,6 +82,12 @@ def _offered(facts: dict[str, Fact], benches: tuple[Bench, ...]) -> float | None
         if offered and served and offered != float("inf"):
             return offered / served
     return None
+
+
+def _in_flight(facts: dict[str, Fact], benches: tuple[Bench, ...]) -> float | None:
+    """Requests that the client keeps in flight: by its flags, or by the single benchmark."""
+    given = facts_module.number(facts.get("client_concurrency")) or facts_module.number(facts.get("client_threads"))
+    return given or (benches[0].values.get("max_concurrency") if len(benches) == 1 else None)
 
 
 def _scaling(benches: tuple[Bench, ...]) -> float | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 from diagnose import facts as facts_module
-from diagnose import ticks
+from diagnose import ticks, versions
 from diagnose.model import Fact, Observations, Value
 
 ROLES = frozenset(
@@ -38,8 +39,10 @@ ENTRY_OF = {
     "disaggregation": "3.3", "kv_role": "3.3", "max_loras": "4.1", "max_cpu_loras": "4.1",
     "hicache": "4.2", "hicache_storage": "4.2", "hicache_prefetch_policy": "4.2", "kv_offload": "4.2",
     "kv_connector": "4.2", "router_mode": "4.2", "load_balance_method": "4.2", "cpu_offload_bytes": "4.2",
+    "flag.max_lora_rank": "4.1", "max_lora_rank": "4.1", "kv_block_size": "1.2",
     "lora": "workload", "lora_adapters": "workload", "engine_version": "version", "engine": "engine",
 }  # fmt: skip
+_PRECISION = re.compile(r"mxfp\d|nvfp4|fp8|int8|int4|awq|gptq|w\da\d+|bnb|4bit|8bit", re.IGNORECASE)
 _HIGHER = ("output_throughput", "total_throughput", "request_throughput", "peak_output_throughput")
 _LOWER = ("duration", "e2e_mean", "e2e_p50", "e2e_p99", "ttft_mean", "ttft_p50", "ttft_p99", "tpot_mean", "tpot_p50",
           "tpot_p99", "itl_mean", "itl_p50", "itl_p99")  # fmt: skip
@@ -66,6 +69,7 @@ class Pair:
     condition: str
     fewer_flags_win: bool
     differing: tuple[str, ...]
+    crossover: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,11 +87,13 @@ def variants(observations: Observations) -> tuple[str, ...]:
     launched = _names(f.run for f in observations.facts if f.source == "launch" and not f.id.startswith("client_"))
     benched = _names(b.run for b in observations.benches)
     own = [n for n in launched if not is_role(n)]
+    loose = [n for n in benched if not is_role(n)]
+    if len(own) == 1 and len(loose) >= 2 and own[0] in loose and {"prefill", "decode"} & set(launched):
+        return tuple(loose)  # an aggregated server against a disaggregated deployment of several roles
     if len(own) >= 2:
         return tuple(own)
     if own and "server" in launched and own[0] in benched:
         return (own[0], "server")
-    loose = [n for n in benched if not is_role(n)]
     return tuple(loose) if len(loose) >= 2 and not own else ()
 
 
@@ -110,7 +116,14 @@ def compare(observations: Observations, names: tuple[str, ...], shared: dict[str
         if len(entries) > 1 or not entries:
             mixed.append((a.name, b.name))
             continue
-        pairs.append(_pair(entries.pop(), a, b, gap, differing))
+        entry = entries.pop()
+        if entry == "1.1" and gap[0].startswith("ttft") and 0.8 < gap[2] < 1.25:
+            gap = (
+                gap[0],
+                gap[1],
+                1.0,
+            )  # chunking costs a lone prompt some TTFT by design; its gain is in the token gaps
+        pairs.append(_pair(entry, a, b, gap, differing))
     pairs.sort(key=lambda p: (-_score(runs, p.better, p.metric, p.condition), p.gain))
     unmeasured = tuple(r.name for r in runs if not r.measured)
     return Comparison(runs, tuple(pairs), unmeasured, tuple(mixed))
@@ -131,9 +144,33 @@ def difference(a: Run, b: Run) -> tuple[set[str], tuple[str, ...]]:
         entries = {"1.3"}  # the KV dtype decided the kernel: the kernel is what the runs compare
     if "workload" in entries and entries <= {"workload", "4.1"} and any("lora" not in r.facts for r in (a, b)):
         entries = {"workload"}  # with adapters against without: not a choice of the server
+    if entries == {"1.2"} and "kv_block_size" in differing and any("kv_connector" in r.facts for r in (a, b)):
+        entries = {"3.3"}  # the block size decides how many pieces a transfer has
+    if not entries:
+        entries = _by_name(a.name, b.name)
     if "3.3" in entries and "kv_connector" in differing:
         entries.discard("4.2")
     return entries, tuple(differing)
+
+
+_NAMED = (  # what a run's name says when its flags are not known
+    ("3.2", r"spec|eagle|medusa|mtp|ngram|n-gram|draft|lookahead"),
+    ("2.3", r"fp8|int8|int4|awq|gptq|bf16|fp16|nvfp4|mxfp\d|w\da\d+|quant"),
+    ("1.3", r"fa[234]\b|flashinfer|flash.?attn|triton|xformers|trtllm|cutlass|flashmla|attention"),
+    ("3.3", r"disagg|\bpd\b|\bmono\b|aggregated|\d+p\d+d"),
+    ("4.2", r"lmcache|hicache|offload|mooncake|round.?robin|prefix.?aware|router"),
+    ("2.2", r"eager|graph|capture"),
+    ("1.1", r"chunk|mnbt"),
+    ("1.2", r"\bapc\b|prefix|radix"),
+    ("3.1", r"\btp\d+|\bpp\d+|\bep\d*\b|\bdp\d+"),
+)
+_OFF = re.compile(r"none|\boff\b|base|control|default|\bno\b|without|bf16|fp16|mono|vanilla", re.IGNORECASE)
+
+
+def _by_name(a: str, b: str) -> set[str]:
+    """The guide entry that the names of two runs speak of, {} when they name none or several."""
+    found = {entry for entry, words in _NAMED if any(re.search(words, n, re.IGNORECASE) for n in (a, b))}
+    return found if len(found) == 1 else set()
 
 
 def signals(comparison: Comparison) -> dict[str, Value]:
@@ -144,6 +181,15 @@ def signals(comparison: Comparison) -> dict[str, Value]:
         if f"ab_{key}_gain" not in out or pair.gain > out[f"ab_{key}_gain"] >= 0 and not _is_best(comparison, pair):
             out.setdefault(f"ab_{key}_gain", pair.gain)
             out.setdefault(f"ab_{key}_off_wins", float(pair.fewer_flags_win))
+            out.setdefault(f"ab_{key}_crossover", float(pair.crossover))
+        if pair.entry == "version":
+            newer = [
+                versions.key(facts_module.text(_run_of(comparison, n).facts.get("engine_version")))
+                for n in (pair.better, pair.worse)
+            ]
+            out["ab_version_newer_wins"] = float(newer[0] > newer[1])
+    if any(p.metric == "kv_tokens" and _same_memory(comparison, p) for p in comparison.pairs):
+        out["ab_kv_size_only"] = 1.0
     real = [p for p in comparison.pairs if p.entry not in ("workload", "engine")]
     if real:
         out["ab_best_gain"] = max(p.gain for p in real)
@@ -152,6 +198,18 @@ def signals(comparison: Comparison) -> dict[str, Value]:
     if not real and comparison.mixed:
         out["ab_mixed"] = 1.0
     return {k: Value(v, "benchmark") for k, v in out.items()}
+
+
+def _run_of(comparison: Comparison, name: str) -> Run:
+    return next(r for r in comparison.runs if r.name == name)
+
+
+def _same_memory(comparison: Comparison, pair: Pair) -> bool:
+    """Whether both runs gave the KV cache the same memory, so that only the printed token count differs."""
+    sizes = [
+        facts_module.number(r.facts.get("kv_bytes")) for r in comparison.runs if r.name in (pair.better, pair.worse)
+    ]
+    return len(sizes) == 2 and all(sizes) and max(sizes) < 1.05 * min(sizes)  # type: ignore[type-var, operator]
 
 
 def _is_best(comparison: Comparison, pair: Pair) -> bool:
@@ -163,7 +221,15 @@ def _pair(entry: str, a: Run, b: Run, gap: tuple[str, str, float], differing: tu
     better, worse = (b, a) if ratio >= 1 else (a, b)
     gain = ratio - 1 if ratio >= 1 else 1 / ratio - 1
     fewer = _flags(better) < _flags(worse)
-    return Pair(entry, better.name, worse.name, gain, metric, condition, fewer, differing)
+    if _flags(better) == _flags(worse) and entry != "1.3":
+        fewer = bool(_OFF.search(better.name)) and not _OFF.search(worse.name)
+    return Pair(entry, better.name, worse.name, gain, metric, condition, fewer, differing, _crosses(a, b))
+
+
+def _crosses(a: Run, b: Run) -> bool:
+    """Whether the faster side changes between conditions, each time beyond noise."""
+    ratios = [b.measured[k] / a.measured[k] for k in a.measured if k in b.measured and k[1] in (*_HIGHER, *_LOWER)]
+    return any(r > 1.03 for r in ratios) and any(r < 0.97 for r in ratios) and len({k[0] for k in a.measured}) > 1
 
 
 def _gap(a: Run, b: Run) -> tuple[str, str, float] | None:
@@ -198,7 +264,19 @@ def _run(observations: Observations, name: str, names: tuple[str, ...], shared: 
                     measured[condition, metric] = 1.0 / value
     if not measured:
         measured = _from_log(observations, name, own)
-    return Run(name, {**shared, **own}, measured)
+    return Run(name, {**shared, **_implied(name, own), **own}, measured)
+
+
+def _implied(name: str, own: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Facts in names: the precision in a model's name, the version in a run's."""
+    out = {}
+    precision = _PRECISION.search(facts_module.text(own.get("model")))
+    if precision:
+        out["model_precision"] = Fact("model_precision", precision[0].lower(), "launch", "model name", name)
+    if re.fullmatch(r"(vllm-|sglang-)?v?\d+\.\d+(\.\d+)?(\.?post\d+)?", name):
+        version = re.sub(r"^(vllm-|sglang-)?v?", "", name)
+        out["engine_version"] = Fact("engine_version", version, "launch", "run name", name)
+    return out
 
 
 def belongs(run: str, names: Iterable[str]) -> str:
@@ -219,7 +297,7 @@ def _from_log(observations: Observations, name: str, own: Mapping[str, Fact]) ->
         out["", "generation under prefill"] = sum(busy) / len(busy)
     elif known:
         out["", "generation"] = sum(t.generation or 0.0 for t in known) / len(known)
-    tokens = facts_module.number(own.get("kv_tokens"))
+    tokens = facts_module.number(own.get("kv_tokens")) or facts_module.number(own.get("kv_blocks"))
     if tokens and not out:
         out["", "kv_tokens"] = tokens
     return out

@@ -6,6 +6,7 @@ scikit-learn is loaded only where a cheap threshold says that there is something
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from statistics import median
 
 from diagnose import peers, trends
@@ -37,12 +38,28 @@ def course_signals(target: TargetSeries, signals: Mapping[str, Value]) -> dict[s
         cause = trends.explain_itl(_itl_intervals(target))
         if cause is not None:
             out |= {_SHARES[name]: share for name, share in cause.contributions.items()}
+    out |= _host_memory(target)
     for name, points in _levels(target).items():
         if len(points) >= _MIN_POINTS and max(points.values()) > 1.05 * min(points.values()):
             growth = trends.growth(list(points), list(points.values()))
             if growth is not None:
                 out[name] = growth.rise if growth.growing else 0.0
     return {k: Value(v, "regression", target.window) for k, v in out.items()}
+
+
+def _host_memory(target: TargetSeries) -> dict[str, float]:
+    """Growth of the process's memory, from five scrapes on; 0 when it is a step, a plateau or noise."""
+    points = target.gauge("resident_memory")
+    values = [v for _, v in points]
+    if len(points) < 5 or values[-1] < 1.2 * values[0]:
+        return {}
+    steps = [b - a for a, b in pairwise(values)]
+    half = len(steps) // 2
+    steady = all(s > 0 for s in steps) and sum(steps[half:]) >= 0.6 * sum(steps) * (len(steps) - half) / len(steps)
+    return {
+        "host_memory_growth": values[-1] - values[0] if steady else 0.0,
+        "host_memory_ratio": values[-1] / values[0],
+    }
 
 
 def unlike_peers(signals: Mapping[str, Mapping[str, Value]]) -> tuple[str, ...]:

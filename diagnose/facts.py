@@ -12,6 +12,7 @@ from diagnose.series import TargetSeries
 TRUST = ("metric", "server_info", "log", "launch", "default")
 CLIENT_PREFIX = "client_"
 _MLA_MODELS = re.compile(r"deepseek.?(v2|v3|v4|r1)|kimi.?k2|deepseek_v|longcat|glm-5|mistral.?large.?3", re.IGNORECASE)
+_AUTOSCALER = re.compile(r"hpa|keda|scale|trigger|threshold|query")
 _IGNORED_CONFLICTS = {"served_model", "model", "dtype", "device", "kv_blocks", "kv_max_concurrency", "engine_version"}
 
 
@@ -140,6 +141,17 @@ def _decode_role(facts: dict[str, Fact]) -> float | None:
     return 1.0 if mode == "decode" or role == "kv_consumer" else 0.0 if mode or role else None
 
 
+def _prefill_role(facts: dict[str, Fact]) -> float | None:
+    mode, role = text(facts.get("disaggregation")), text(facts.get("kv_role"))
+    return 1.0 if mode == "prefill" or role == "kv_producer" else 0.0 if mode or role else None
+
+
+def _spec_lookup(facts: dict[str, Fact]) -> float | None:
+    """1 for lookup methods (n-gram, suffix), which may find nothing to copy; 0 for drafts that have weights."""
+    method = text(facts.get("spec_method")).lower()
+    return None if not method or method == "none" else float(bool(re.search(r"ngram|n-gram|lookup|suffix", method)))
+
+
 def _external(facts: dict[str, Fact]) -> float | None:
     connector = text(facts.get("kv_connector")) or text(facts.get("kv_offload"))
     if connector.lower() not in ("", "none") or number(facts.get("hicache")):
@@ -152,8 +164,22 @@ def _mla(facts: dict[str, Fact]) -> float | None:
     return float(bool(_MLA_MODELS.search(model))) if model else None
 
 
+def _billions_per_rank(facts: dict[str, Fact]) -> float | None:
+    """Parameters in billions by the model's name over tensor-parallel ranks."""
+    named = re.search(
+        r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![a-zA-Z])", text(facts.get("model")).replace("-", " ").replace("_", " ")
+    )
+    ranks = number(facts.get("tp"))
+    return float(named[1]) / ranks if named and ranks else None
+
+
 def _has(ident: str) -> Callable[[dict[str, Fact]], float | None]:
     return lambda facts: float(text(facts.get(ident)).lower() not in ("", "none", "auto", "false"))
+
+
+def _autoscaled(facts: dict[str, Fact]) -> float | None:
+    """1 when a manifest of an autoscaler is there, None when nobody shows one."""
+    return 1.0 if any(i.startswith("k8s.") and _AUTOSCALER.search(i) for i in facts) else None
 
 
 def _scales_on_utilization(facts: dict[str, Fact]) -> float | None:
@@ -194,6 +220,7 @@ _SIGNALS: dict[str, Callable[[dict[str, Fact]], float | None]] = {
     "config_cp": _number_of("cp"),
     "config_dp_attention": _number_of("dp_attention"),
     "config_mla": _mla,
+    "billions_per_rank": _billions_per_rank,
     "config_spec": _spec,
     "config_spec_tokens": _number_of("spec_tokens"),
     "config_lora": _number_of("lora"),
@@ -202,6 +229,9 @@ _SIGNALS: dict[str, Callable[[dict[str, Fact]], float | None]] = {
     "config_weights_quantized": _quantized,
     "config_disaggregated": _disaggregated,
     "config_decode_role": _decode_role,
+    "config_prefill_role": _prefill_role,
+    "config_spec_lookup": _spec_lookup,
+    "config_autoscaled": _autoscaled,
     "config_kv_connector": _external,
     "config_hicache": _number_of("hicache"),
     "config_cpu": _cpu,
@@ -211,7 +241,6 @@ _SIGNALS: dict[str, Callable[[dict[str, Fact]], float | None]] = {
     "config_version_known": lambda facts: float("engine_version" in facts),
     "config_scales_on_utilization": lambda facts: _scales_on_utilization(facts),
     "client_offline": _number_of("client_offline"),
-    "client_concurrency": _number_of("client_concurrency"),
     "client_request_rate": _number_of("client_request_rate"),
 }
 CONFIG_SIGNALS = tuple(_SIGNALS)

@@ -10,6 +10,8 @@ from diagnose.model import Fact, LogEvent, LogStat, Value
 
 _START_EVENTS = {"engine_config", "non_default_args", "server_args", "ready_sglang", "kv_size", "kv_blocks"}
 
+_CAPTURING = {"graph_capture_begin", "graph_memory_estimate", "kv_size"}  # what follows is capture and warm-up
+_CAPTURED = {"graph_capture_end", "server_started", "ready_sglang"}
 _DEATHS = {"engine_dead", "traceback_error"}
 
 
@@ -199,8 +201,8 @@ def _evictions(events: tuple[LogEvent, ...]) -> dict[str, float | None]:
     minutes = (max(times) - min(times)) / 60 if len(times) > 1 else 0.0
     capturing = out_of_memory = False
     for event in events:
-        if event.id.startswith("graph_capture"):
-            capturing = event.id == "graph_capture_begin"
+        if event.id in _CAPTURING or event.id in _CAPTURED:
+            capturing = event.id in _CAPTURING
         elif event.id == "oom_cuda":
             out_of_memory = out_of_memory or capturing or "captur" in event.text.lower()
     return {

@@ -9,7 +9,7 @@ from diagnose import clients, compare, courses, fleet, logsignals, series, ticks
 from diagnose import facts as facts_module
 from diagnose import runs as files
 from diagnose.engines.defaults import default_facts
-from diagnose.model import Fact, Observations, Value
+from diagnose.model import Fact, LogStat, Observations, Value
 from diagnose.series import TargetSeries
 from diagnose.signals import metric_signals
 
@@ -182,8 +182,18 @@ def _run(observations: Observations, name: str, runs: set[str], shared: tuple[Fa
         **ticks.gauge_signals(course, "log"),
         **ticks.shape_signals(course, "log"),
         **fleet.log_rank_signals(stats),
+        **_rank_share(stats, facts),
     }
     return _finish(observations, name, "run", signals, facts, course)
+
+
+def _rank_share(stats: list[LogStat], facts: dict[str, Fact]) -> dict[str, Value]:
+    """Data-parallel engines in the log over those configured, where several API servers split the lines."""
+    ranks = {s.rank for s in stats if s.kind == "vllm" and s.rank}
+    engines, servers = facts_module.number(facts.get("dp")), facts_module.number(facts.get("api_server_count"))
+    if not ranks or not engines or not servers or servers < 2:
+        return {}
+    return {"log_rank_share": Value(len(ranks) / engines, "log")}
 
 
 def _fleet(

@@ -124,6 +124,9 @@ def _decide(group: Group) -> tuple[str, Candidate | None, tuple[Candidate, ...]]
     if _kind(group, "fault"):
         return "engine-fault", None, ()
     causes = _candidates(group, "cause")
+    causes = (
+        tuple(c for c in causes if c.subject.kind == "comparison") or causes
+    )  # the measured difference is the answer
     chances = _candidates(group, "opportunity")
     if causes:
         return "act", causes[0], (*causes[1:], *chances)

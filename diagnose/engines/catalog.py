@@ -43,8 +43,7 @@ def rows() -> tuple[CatalogRow, ...]:
 @functools.cache
 def known_families() -> frozenset[str]:
     """Names of all families that the catalog knows, as exposed (``vllm:num_requests_running``)."""
-    extra = ("process_start_time_seconds", "process_cpu_seconds_total")
-    return frozenset(row.name for row in rows()).union(extra, _used_names())
+    return frozenset(row.name for row in rows()).union(_used_names())
 
 
 def _used_names() -> Iterator[str]:

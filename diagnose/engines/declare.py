@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+
 @dataclass(frozen=True)
 class Spelling:
     """One exposed name (without _bucket/_sum/_count), newest first in its list.

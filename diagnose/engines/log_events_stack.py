@@ -24,6 +24,8 @@ ENGINES = (
       facts=(F("custom_allreduce_disabled", value=True),)),
     P("p2p_disabled", "any", "P2P", r"P2P (?:is )?(?:DISABLED|disabled)|NCCL_P2P_DISABLE=1|P2P (?:test|check) failed|lacks GPU P2P|P2P capability",
       "GPUs do not reach each other directly", "[nvlink] P2P DISABLED - NCCL_P2P_DISABLE=1"),
+    P("nccl_socket", "any", "NET/Socket", r"via NET/Socket|NET/Socket ?: Using", "ranks reduce over TCP sockets: slow tensor parallelism across nodes",
+      "node-0:2201:2340 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/Socket/0"),
     P("nccl_warning", "any", "NCCL WARN", r"NCCL WARN (?P<message>.*)", "NCCL warned", "[0] NCCL WARN Cuda failure 'out of memory'"),
     P("json_schema_error", "any", "rammar", r"(?P<what>Failed to (?:advance FSM|compile (?:json_schema|grammar|regex|ebnf))|[Ii]nvalid grammar|Grammar compil\w+ (?:failed|error|timed out)|"
       r"Unsupported JSON schema|[Ii]nvalid (?:json )?grammar)", "a grammar was refused or broke", "Failed to compile grammar: unsupported"),
@@ -39,6 +41,9 @@ ENGINES = (
 STACK = (
     P("builtin_hash", "lmcache", "PYTHONHASHSEED", r"Using builtin hash without PYTHONHASHSEED", "replicas hash prefixes differently: no sharing", "LMCache WARNING: Using builtin hash "
       "without PYTHONHASHSEED set.", facts=(F("kv_offload", value="lmcache"),)),
+    P("lmcache_alloc_failed", "lmcache", "Failed to allocate memory", r"LMCache \w+: .*Failed to allocate memory", "the cache tier is full: nothing more is stored",
+      "LMCache WARNING: Failed to allocate memory for tensor(torch.Size([2, 80, 256, 256]), torch.bfloat16) because no memory is available",
+      facts=(F("kv_offload", value="lmcache"),)),
     P("lmcache_error", "lmcache", "LMCache ERROR", r"LMCache ERROR: (?P<message>.*)", "LMCache failed", "LMCache ERROR: failed to connect to remote backend"),
     P("kv_events_misconfigured", "dynamo", "KV EVENT ROUTING MISCONFIGURATION", r"KV EVENT ROUTING MISCONFIGURATION: (?:worker (?P<worker>\d+))?(?P<reason>.*)",
       "the router does not see the workers' caches", "KV EVENT ROUTING MISCONFIGURATION: worker 7 is missing worker-local KV indexer query endpoints for DP ranks [0].",

@@ -149,6 +149,7 @@ _LIST = (
     _metric("lora_slots_used", "gauge", "slots", "max", sglang="lora_pool_slots_used"),
     # the process
     _metric("process_start", "gauge", "s", "max", process="process_start_time_seconds"),
+    _metric("resident_memory", "gauge", "bytes", "max", process="process_resident_memory_bytes"),
     _metric("process_cpu", "counter", "s", "sum", process="process_cpu_seconds_total"),
     # the stack
     _metric("router_blocks_active", "gauge", "blocks", "max", dynamo="dynamo_frontend_worker_active_decode_blocks"),

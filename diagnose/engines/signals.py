@@ -169,6 +169,9 @@ _LIST = (
     _s("usable_intervals", "intervals", "intervals between scrapes that can be compared"),
     _s("hit_log_gap", "ratio", "hit ratio of the log line against that of the counters"),
     # host
+    _s("host_memory_growth", "bytes", "steady growth of resident memory in the window"),
+    _s("host_memory_ratio", "ratio", "resident memory, last over first"),
+    _s("log_rank_share", "ratio", "data-parallel engines that appear in the log"),
     _s("gpu_utilization_min", "ratio", "GPU utilization, lowest"),
     _s("gpu_utilization_spread", "ratio", "GPU utilization, highest less lowest"),
     _s("worker_cpu", "ratio", "CPU of the busiest engine process (1 = one core)"),

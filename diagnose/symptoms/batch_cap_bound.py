@@ -8,7 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="ticket",
     hold=300.0,
-    when="requests_waiting >= queue and waiting_over_running >= share and kv_usage_max < roomy and (running_over_cap >= at_cap or running_pinned >= at_cap) "
+    when="requests_waiting >= queue and waiting_over_running >= share and kv_usage_max < roomy and (running_over_cap >= at_cap or (running_pinned >= at_cap and waiting_over_running >= 1 unless running_over_cap < 0.8)) "
     "unless waiting_deferred >= 0.5 or prefill_saturated == 1",
     meaning="The batch stands at its cap with a queue in front of it and most of the KV cache unused: the cap is too low.",
     thresholds=(

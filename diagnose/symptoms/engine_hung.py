@@ -9,7 +9,8 @@ SYMPTOM = Symptom(
     severity="page",
     hold=60.0,
     when="requests_waiting_last > 0 and (stalled_seconds >= stall and requests_running_last == 0 "
-    "or stalled_seconds >= stall_busy and generation_tps == 0) unless awake == 0",
+    "or stalled_seconds >= stall_busy and generation_tps == 0) or (requests_running_last >= 1 and stalled_seconds >= stall_running "
+    "unless aborted > 0 or log_aborted > 0) or requests_running_last >= 1 and gpu_utilization_max < idle_gpu and worker_cpu >= 0.9 unless awake == 0",
     meaning="Requests wait, and neither prompt nor generation tokens moved since the last scrapes. Waiting for capacity in "
     "front of an idle engine is a livelock, not demand: restart or upgrade, and keep the log.",
     thresholds=(
@@ -21,6 +22,8 @@ SYMPTOM = Symptom(
             600.0,
             "nothing running and a queue: the next step should start within milliseconds",
         ),
+        Threshold("stall_running", 30.0, "s", 10.0, 900.0, "no decode step takes that long, and nobody cancelled"),
+        Threshold("idle_gpu", 0.03, "ratio", 0.0, 0.5, "a spinning scheduler in front of an idle GPU"),
         Threshold(
             "stall_busy",
             25.0,

@@ -8,14 +8,19 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="ticket",
     hold=600.0,
-    when="spec_acceptance < low or spec_accept_length < short or spec_acceptance < half and requests_running >= busy "
-    "unless spec_drafted < floor",
+    when="(spec_acceptance < low unless spec_accept_length >= pays) or spec_accept_length < short unless spec_drafted < floor",
     meaning="Most drafted tokens are thrown away: each step verifies work that does not count. Below 50 % acceptance speculation hurts under load.",
     thresholds=(
         Threshold("low", 0.3, "ratio", 0.01, 0.9, "hardly any draft pays for its verification"),
-        Threshold("half", 0.5, "ratio", 0.1, 0.95, "the guide: below 50 % speculation hurts"),
+        Threshold(
+            "pays",
+            2.0,
+            "tokens",
+            1.2,
+            8.0,
+            "a rate over many drafted positions can be low while each step gains a token",
+        ),
         Threshold("short", 1.5, "tokens", 1.0, 8.0, "tokens per step, bonus included: under half a token gained"),
-        Threshold("busy", 16.0, "requests", 1.0, 1024.0, "from here on verification competes with the batch"),
         Threshold("floor", 500.0, "tokens", 1.0, 1e9, "too few drafts to judge"),
     ),
     moves=("3.2/off", "3.2/fewer-tokens", "3.2/ngram-first"),

@@ -10,6 +10,7 @@ SYMPTOM = Symptom(
     when="throughput_gauge_ratio >= times",
     meaning="The gauge is written by whichever rank reports last, the token counters add all of them up. Throughput has not fallen.",
     thresholds=(Threshold("times", 1.8, "ratio", 1.1, 100.0, "counters move at a multiple of the gauge"),),
+    explains=("frontend_bound",),
     say="counters move at {throughput_gauge_ratio} times the gauge",
     missing="token counters over 20 s beside the throughput gauge",
 )

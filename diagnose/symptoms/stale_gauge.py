@@ -7,7 +7,7 @@ SYMPTOM = Symptom(
     title="Gauges show the last step, nothing runs any more",
     kind="benign",
     severity="info",
-    when="stalled_seconds >= still and requests_running_last > 0 and requests_waiting_last == 0",
+    when="stalled_seconds >= still and requests_running_last > 0 and requests_waiting_last == 0 and (aborted > 0 or log_aborted > 0)",
     meaning="Gauges are refreshed by engine steps. After the last request was cancelled no step follows, so usage and running keep their last value while no token counter moves. The engine is idle.",
     thresholds=(Threshold("still", 30.0, "s", 10.0, 3600.0, "no decode step takes that long"),),
     explains=(
