@@ -17,6 +17,8 @@ _DUMP = re.compile(
     r"(non-default args:\s*|\bargs:\s*|server_args\s*=\s*)?"
     r"(\{\s*['\"]|\b(?:sgl\.|vllm\.)?(?:Namespace|ServerArgs|LLM|Engine|AsyncEngineArgs|EngineArgs|AsyncLLM)\((?=\s*[\w'\"]))"
 )
+# A parsed command line holds defaults; SGLang's arguments are resolved when they are logged.
+_MODES = {"Namespace": "dump", "ServerArgs": "resolved"}
 # Options of ``docker run`` that take a value.
 _VALUED = ("-e", "--env", "-v", "--volume", "-p", "--publish", "--gpus", "--name", "--ipc", "--shm-size", "--network",
            "--runtime", "--device", "--ulimit", "--user", "-u", "--entrypoint", "--restart", "--mount", "-w",
@@ -118,7 +120,9 @@ def _program(
     program = launch_commands.recognise(tuple(parts))
     if program is None:
         engine, table, _ = launch_commands.from_image(image)
-        if not table and (some_known or not (table := _guess(parts))):
+        if not table and not some_known:
+            engine, table = _guess(parts)
+        if not table:
             if env and not parts:
                 yield from launch_facts.from_environment(env, "launch", where, run)
             return
@@ -127,14 +131,15 @@ def _program(
     yield from _program_facts(program, parts[program.start :], run, where)
 
 
-def _guess(parts: list[str]) -> str:
-    """The flag table that fits words without a program; empty when they are not flags."""
+def _guess(parts: list[str]) -> tuple[str, str]:
+    """Engine and flag table of words without a program; the engine only when its flags are clearly more."""
     if not parts or not parts[0].startswith("-"):
-        return ""
+        return "", ""
     hits = {kind: len(launch_shell.flags(parts, kind)[0].keys() & launch_facts.index(kind).keys())
             for kind in ("vllm", "sglang", "client")}  # fmt: skip
     best = max(hits, key=lambda kind: hits[kind])
-    return best if hits[best] else ""
+    clear = best != "client" and hits[best] >= 2 + max(n for kind, n in hits.items() if kind != best)
+    return best if clear else "", best if hits[best] else ""
 
 
 def _program_facts(program: Program, arguments: list[str], run: str, where: str) -> Iterator[Fact]:
@@ -154,7 +159,7 @@ def _program_facts(program: Program, arguments: list[str], run: str, where: str)
 
 
 def _document(document: Any, run: str, where: str) -> Iterator[Fact]:
-    yield from launch_yaml.manifest_facts(document, where)
+    yield from launch_yaml.manifest_facts(document, run, where)
     found = False
     for node in launch_yaml.walk(document):
         env, parts, image = launch_yaml.container_words(node)
@@ -184,7 +189,7 @@ def dumps(text: str, run: str, where: str, source: str) -> Iterator[Fact]:
         if isinstance(value, pyrepr.Call) and value.args and "model" not in value:
             value["model"] = value.args[0]
         sglang = name in ("ServerArgs", "Engine") or "model_path" in value or "mem_fraction_static" in value
-        kind, mode = "sglang" if sglang else "vllm", "dump" if name in ("Namespace", "ServerArgs") else "set"
+        kind, mode = "sglang" if sglang else "vllm", _MODES.get(name, "set")
         if len(value) > 120:
             mode = "dump"
         facts = list(launch_facts.from_settings(value, kind, source, where, run, mode=mode))

@@ -44,7 +44,7 @@ def from_settings(
         fact, how = index(kind).get(name, ("", ""))
         if fact:
             pairs += convert(fact, how, value, resolved)
-        elif mode == "set" and name not in table.IGNORED:
+        elif mode == "set" and name not in table.IGNORED and not name.endswith(table.SECRETS):
             pairs += _unknown(name, value)
     pairs += _implied(dict(pairs), kind, settings)
     seen: set[tuple[str, FactValue]] = set()
@@ -69,6 +69,8 @@ def _implied(have: Mapping[str, FactValue], kind: str, settings: Mapping[str, An
     out: Pairs = []
     if kind == "vllm" and "max_num_batched_tokens" in have and have.get("chunked_prefill", True) is not False:
         out.append(("chunk_budget", have["max_num_batched_tokens"]))
+    if kind == "vllm" and have.get("spec_model") and "spec_method" not in have:
+        out.append(("spec_method", "ngram" if have["spec_model"] == "[ngram]" else "draft_model"))
     if have.get("kv_offload") == "native" and kind == "vllm":
         backend = settings.get("kv_offloading_backend", settings.get("kv-offloading-backend"))
         out += [("kv_offload", str(backend))] if backend not in (None, "native") else []

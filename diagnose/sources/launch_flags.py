@@ -21,7 +21,7 @@ BOTH: tuple[Row, ...] = (
 
 VLLM: tuple[Row, ...] = BOTH + (
     ("model", "text", "model model_tag"),
-    ("served_model", "first", "served_model_name"),
+    ("served_model", "first", "served_model_name model_name"),
     ("tp", "int", "tensor_parallel_size tp"),
     ("pp", "int", "pipeline_parallel_size pp"),
     ("dp", "int", "data_parallel_size dp"),
@@ -142,8 +142,9 @@ CLIENT: tuple[Row, ...] = (
      "sonnet_prefix_len gsp_system_prompt_len prefix_prompt_length shared_system_prompt_length"),
 )  # fmt: skip
 
-_IGNORED = "trust_remote_code host port uvicorn_log_level api_key ssl_keyfile ssl_certfile help h model_tag"
+_IGNORED = "trust_remote_code host port uvicorn_log_level ssl_keyfile ssl_certfile help h model_tag"
 IGNORED = frozenset(_IGNORED.split())
+SECRETS = ("_key", "_token", "_secret", "_password", "api_key", "token", "password")
 
 # Flags that take several values in a row.
 _LISTS = (

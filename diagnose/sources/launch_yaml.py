@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from diagnose.model import Fact, FactValue
-from diagnose.sources import launch_convert, launch_facts, pyrepr
+from diagnose.sources import launch_convert, launch_facts, launch_shell, pyrepr
 from diagnose.sources.launch_commands import from_image
 
 _LOOKS = re.compile(r"^\s*(?:- )?[\w./-]+:(?:\s|$)|^\s*-\s+\S", re.M)
@@ -52,8 +52,13 @@ def container_words(node: dict[str, Any]) -> tuple[dict[str, str], list[str], st
     """Environment, words of the command and image of one container or service; empty where it has none."""
     parts: list[str] = []
     for key in ("entrypoint", "command", "args", "arguments", "extraArgs", "vllmExtraArgs"):
-        parts += _as_words(node.get(key))
+        script = parts[-1:] in (["-c"], ["-lc"]) and isinstance(node.get(key), str)
+        parts += [node[key]] if script else _as_words(node.get(key))
     image = node.get("image")
+    if isinstance(image, dict):
+        node = image
+    if isinstance(node.get("repository"), str):
+        image = f"{node['repository']}:{node.get('tag', '')}"
     return _environment(node), parts, image if isinstance(image, str) else ""
 
 
@@ -67,11 +72,10 @@ def _as_words(value: Any) -> list[str]:
         return []
     words: list[str] = []
     for item in value:
-        text = str(item) if not isinstance(item, bool) else str(item).lower()
-        # `- --max-model-len 4096` is one item by mistake, `sh -c "vllm serve ..."` by intent: both hold words.
-        several = isinstance(item, str) and (text.startswith("-") or "serve " in text or "-m " in text)
-        several = several and " " in text.strip() and "{" not in text
-        words += _as_words(text) if several or (isinstance(item, str) and "\n" in text) else [text]
+        text = _word(item)
+        # `- --max-model-len 4096` is one item by mistake and holds two words; a script behind `-c` is one word.
+        several = isinstance(item, str) and text.startswith("-") and " " in text.strip() and "{" not in text
+        words += _as_words(text) if several else [text]
     return words
 
 
@@ -94,16 +98,21 @@ def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def manifest_facts(document: Any, where: str) -> Iterator[Fact]:
-    """``k8s.*`` facts and those of values files; they belong to the deployment, so their run is empty."""
+def manifest_facts(document: Any, run: str, where: str) -> Iterator[Fact]:
+    """``k8s.*`` facts, which belong to the deployment and so to no run, and those of Helm values."""
     for node in walk(document):
         for name, value in _kubernetes(node):
             yield Fact(f"k8s.{name}", value, "launch", where)
         config = node.get("vllmConfig") or node.get("engineArgs")
         if isinstance(config, dict):
-            yield from launch_facts.from_settings(_snake(config), "vllm", "launch", where, "")
+            yield from launch_facts.from_settings(_snake(config), "vllm", "launch", where, run)
+            extra = [*_as_words(config.get("extraArgs"))]
+            settings, _ = launch_shell.flags(extra, "vllm")
+            yield from launch_facts.from_settings(settings, "vllm", "launch", where, run)
+            if isinstance(node.get("modelURL"), str):
+                yield Fact("model", node["modelURL"], "launch", where, run)
         if isinstance(cache := node.get("lmcacheConfig"), dict) and cache.get("enabled"):
-            yield Fact("kv_offload", "lmcache", "launch", where)
+            yield Fact("kv_offload", "lmcache", "launch", where, run)
         logic = node.get("routingLogic")
         if isinstance(logic, str):
             yield Fact("router_mode", logic, "launch", where)

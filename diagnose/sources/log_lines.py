@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 MAX_LINE = 200_000
 _ANSI = re.compile(r"(?:\x1b|\u241b|\\u001b|\\x1b|\\033|\^\[|#x1B)\[[0-9;?]*[A-Za-z]|(?<![\w\]])\[(?:\d{1,3};?){1,4}m")
-_QUOTE = re.compile(r"^\s*(?:>\s?)+(?=\S)")
+_QUOTE = re.compile(r"^\s*(?:>\s?)+")
 _STAMP = r"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|[+-]\d\d:?\d\d)?"
 _OUTER_STAMP = re.compile(r"^\s*\[?" + _STAMP + r"\]?\s+(?:(?:stdout|stderr) (?P<part>[FP]) )?")
-_NAMES = re.compile(r"^(?:[\w./-]{1,80}\s*\|\s|\[(?:(?:pod|container)/)?[\w.-]+/[\w./-]{1,120}\]\s)(?=\S)")
+_NAMES = re.compile(r"^(?:[\w./-]{1,80}\s*\|\s|\[(?:(?:pod|container)/)?[\w.-]+/[\w./-]{1,120}\]\s)")
 _SYSLOG = re.compile(r"^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w.@/-]+(?:\[\d+\])?: ")
 _JSON_KEYS = ("log", "msg", "message", "textPayload", "body", "MESSAGE", "text")
 _TIME_KEYS = ("time", "ts", "timestamp", "@timestamp", "date")
@@ -26,7 +26,7 @@ _CLOCK = re.compile(r"^\W{0,3}(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\b")
 _HEAD = re.compile(
     r"\s*(?:\(\w[\w.-]* pid=|(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|TRACE)\b|\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d"
     r"|[IWEF]\d{4} \d\d:|\[?\d\d:\d\d:\d\d|Traceback|File \"|Thread \d|\{|\[[\w ]*\]\s"
-    r"|[A-Z]\w+(?:Error|Exception)\b|#|\.\.\.|[+|=]{2,}|\d+%|Loading |Capturing )"
+    r"|[A-Z]\w+(?:Error|Exception)\b|#\s|\.\.\.|[+|=]{2,}|\d+%\||Loading |Capturing )"
 )
 _ENGINE_HEAD = re.compile(
     r"^(?:\s*\([^)]*pid=\d+\)\s?)?"

@@ -142,6 +142,8 @@ def spec(line: str) -> tuple[Values, tuple[float, ...]]:
     found = _SPEC["accept_rate"].search(line)
     if found and found.group(2) and "accept_rate" in out:
         out["accept_rate"] = ratio(out["accept_rate"])
+    elif "SpecDecoding" in line:
+        out.pop("accept_rate", None)  # V1 always prints a percentage: the line was cut in the number
     positions = _POSITIONS.search(line)
     numbers = [number(text) for text in positions.group(1).split(",")] if positions else []
     return out, tuple(value for value in numbers if value is not None)

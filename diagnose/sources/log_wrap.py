@@ -18,7 +18,7 @@ T = TypeVar("T")
 # Words whose beginning at the end of a line tells that a periodic line was cut inside them.
 STARTS = ("Avg prompt throughput", "SpecDecoding metrics", "Speculative metrics", "KV Transfer metrics", "Decode batch",
           "Prefill batch", "Iteration(")  # fmt: skip
-_PARTIAL = tuple(f" {word[:cut]}" for word in STARTS for cut in range(3, len(word)) if word[:cut].strip() == word[:cut])
+_PARTIAL = tuple(f" {word[:cut]}" for word in STARTS for cut in range(1, len(word)) if word[:cut].strip() == word[:cut])
 
 
 class Lookahead:
@@ -85,7 +85,7 @@ def _joins(head: str, pieces: list[str]) -> Iterator[str]:
 
 def cut_in_start(line: Line, lines: Lookahead) -> Line:
     """The line with its first piece when it was cut inside the words that start a periodic line."""
-    if not line.text.endswith(_PARTIAL):
+    if not line.text.endswith(_PARTIAL) or any(word in line.text for word in STARTS):
         return line
     pieces = lines.continuations(1)
     for text in _joins(line.text, [pieces[0].text]) if pieces else ():

@@ -17,9 +17,10 @@ from diagnose.sources.log_stats import Values
 from diagnose.sources.log_tables import GpuTable, ProcessTable, StackDump
 
 MAX_STATS, MAX_STATS_PER_KIND, MAX_EVENTS_PER_ID = 200_000, 120_000, 5_000
+MAX_HEAD = 160
 _GAP = ("...", "…", "[...]", "(...)", "<snip>", "[snip]", "....")
 _RANK = re.compile(r"\bEngine (\d+)\b|EngineCore_DP(\d+)|\bDP(\d+)\b")
-_TAG = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?((?: (?:DP|TP|PP|EP|ATTN_CP|MOE_DP)\d+)+)\]")
+_TAG = re.compile(r"\[(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?((?: (?:DP|TP|PP|EP|ATTN_CP|MOE_DP)\d+)+)\]")
 _COPY = re.compile(r"\((?:\w*Worker\w*|\w+)_(?:PP\d+_)?TP([1-9]\d*)\b|\bTP([1-9]\d*)[\] ]")
 _ERROR = re.compile(
     r"(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Died|Exit))\b(?:: ?(?P<message>.*))?$"
@@ -53,7 +54,7 @@ class _Reader:
         self.last_stat_line = -9
         self.capturing = False
         self.in_traceback = False
-        self.bare_head: Line | None = None
+        self.unused_head: Line | None = None
 
     def stat(self, kind: str, values: Values, line: Line, rank: str = "", positions: tuple[float, ...] = ()) -> None:
         """Keeps one stat unless it is empty, a copy from another rank, or beyond the limit."""
@@ -64,23 +65,17 @@ class _Reader:
         if self.stat_count[kind] > MAX_STATS_PER_KIND or len(self.stats) >= MAX_STATS:
             return
         rank = rank or self._rank(line, tag)
-        self.stats.append(LogStat(self.run, kind, self.clock.time(self._stamped(line)), values, rank, positions))
+        self.stats.append(LogStat(self.run, kind, self.clock.time(line), values, rank, positions))
         self.last_stat_line = line.number
         if kind in _ENGINE_OF:
             self.fact("engine", _ENGINE_OF[kind], line.number)
-
-    def _stamped(self, line: Line) -> Line:
-        """The line, with the head of the line before when that one ended behind its stamp."""
-        head = self.bare_head
-        if head is None or log_lines.is_head(line.text):
-            return line
-        return Line(line.number, f"{head.text} {line.text}", line.outer or head.outer, line.name)
 
     def _is_copy(self, tag: re.Match[str] | None) -> bool:
         """Whether a tagged line comes from another rank than the first one seen of its data-parallel rank."""
         if tag is None:
             return False
-        return self.primary.setdefault(self._dp(tag), tag.group(1)) != tag.group(1)
+        place = " ".join(re.findall(r"\b(?:TP|PP|ATTN_CP)\d+", tag.group(1)))
+        return self.primary.setdefault(self._dp(tag), place) != place
 
     @staticmethod
     def _dp(tag: re.Match[str]) -> str:
@@ -97,7 +92,7 @@ class _Reader:
         """Keeps one event unless too many of its kind were kept."""
         self.event_count[event_id] += 1
         if self.event_count[event_id] <= MAX_EVENTS_PER_ID:
-            time = self.clock.time(self._stamped(line))
+            time = self.clock.time(line)
             rank = self._rank(line, _TAG.search(line.text))
             self.events.append(LogEvent(self.run, event_id, time, fields, (text or line.text)[:400], rank))
 
@@ -117,10 +112,19 @@ class _Reader:
         if text.strip() in _GAP:
             self.event("gap", {}, line)
             return
-        line = log_wrap.cut_in_start(line, self.lines)
+        line = log_wrap.cut_in_start(self._with_head(line), self.lines)
+        kept = len(self.stats) + len(self.events)
         if not (self._tables(line) or self._periodic(line) or self._dumps(line)):
             self._events(line)
-        self.bare_head = line if log_lines.is_head(text) and not log_lines.message(text).strip() else None
+        used = len(self.stats) + len(self.events) > kept
+        self.unused_head = line if not used and len(text) < MAX_HEAD and log_lines.is_head(text) else None
+
+    def _with_head(self, line: Line) -> Line:
+        """A periodic line with the line before it, when that one holds only its stamp and engine."""
+        head = self.unused_head
+        if head is None or not line.text.lstrip().startswith(log_wrap.STARTS) or log_lines.is_head(line.text):
+            return line
+        return Line(line.number, f"{head.text} {line.text.strip()}", line.outer or head.outer, line.name)
 
     def _tables(self, line: Line) -> bool:
         """Rows of nvidia-smi, top and ps, and stacks of py-spy."""
