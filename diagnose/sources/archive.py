@@ -17,6 +17,8 @@ MAX_FILE = 128 * 1024**2
 MAX_TOTAL = 1024**3
 MAX_FILES = 20_000
 _CHUNK = 1024**2
+_DAMAGED = "is truncated or damaged: what could be read is used"
+_TOO_LARGE = "is larger than {} MiB: the rest is ignored"
 
 
 class _Readable(Protocol):
@@ -45,17 +47,38 @@ def read_limited(stream: _Readable, limit: int = MAX_FILE) -> tuple[bytes, str]:
             size += len(chunk)
         more = bool(stream.read(1)) if size >= limit else False
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        return b"".join(parts), "is truncated or damaged: what could be read is used"
+        return b"".join(parts), _DAMAGED
     except OSError as error:
         return b"".join(parts), f"cannot be read ({error.strerror or error})"
-    return b"".join(parts), f"is larger than {limit // 1024**2} MiB: the rest is ignored" if more else ""
+    return b"".join(parts), _TOO_LARGE.format(limit // 1024**2) if more else ""
+
+
+def gunzip(data: bytes, limit: int = MAX_FILE) -> tuple[bytes, str]:
+    """Bytes of a gzip up to a limit, and what went wrong; one that ends early gives what came before."""
+    parts: list[bytes] = []
+    size = 0
+    while data and size < limit:
+        stream = zlib.decompressobj(31)
+        try:
+            while not stream.eof and size < limit and (chunk := stream.decompress(data, min(_CHUNK, limit - size))):
+                parts.append(chunk)
+                size += len(chunk)
+                data = stream.unconsumed_tail
+        except zlib.error:
+            return b"".join(parts), _DAMAGED
+        if not stream.eof:
+            break
+        data = stream.unused_data if stream.unused_data[:2] == b"\x1f\x8b" else b""
+    else:
+        return b"".join(parts), ""
+    return b"".join(parts), _TOO_LARGE.format(limit // 1024**2) if size >= limit else _DAMAGED
 
 
 def unpacked(item: Item) -> Item:
     """The item with gzip undone, whatever its name says."""
     if item.data[:2] != b"\x1f\x8b":
         return item
-    data, problem = read_limited(gzip.GzipFile(fileobj=io.BytesIO(item.data)))
+    data, problem = gunzip(item.data)
     return Item(item.name.removesuffix(".gz"), data, problem or item.problem, item.modified)
 
 
@@ -97,7 +120,7 @@ def kind(item: Item) -> str:
         return "zip"
     head = item.data
     if head[:2] == b"\x1f\x8b":
-        head = read_limited(gzip.GzipFile(fileobj=io.BytesIO(item.data)), 1024)[0]
+        head = gunzip(item.data[:65536], 1024)[0]
     elif head[:3] == b"BZh" or head[:6] == b"\xfd7zXZ\x00":
         return "tar"
     return "tar" if head[257:262] == b"ustar" else ""

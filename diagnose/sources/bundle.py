@@ -66,7 +66,7 @@ def _file(item: Item, where: str, keep: frozenset[str] | None) -> Observations:
         return _whole(archive.members(item, where), where, keep)
     gathered = _Gathered()
     _loose(item, gathered, keep, alone=True)
-    return _finish(gathered, where)
+    return _finish(gathered, where, "Give /metrics text, an engine log, a command line, benchmark results or a bundle")
 
 
 def _whole(items: Iterable[Item], where: str, keep: frozenset[str] | None) -> Observations:
@@ -185,7 +185,8 @@ def _loose(item: Item, gathered: _Gathered, keep: frozenset[str] | None, *, alon
         gathered.note(f"{item.name} is neither metrics, log, command line nor benchmark: ignored")
 
 
-def _finish(gathered: _Gathered, where: str) -> Observations:
+def _finish(gathered: _Gathered, where: str, hint: str = _LAYOUT) -> Observations:
+    """Everything together. Raises SourceError when that is nothing."""
     gathered.scrapes.sort(key=lambda scrape: (scrape.target, scrape.time))
     targets = sorted({scrape.target for scrape in gathered.scrapes})
     facts = tuple(_info_facts(gathered, targets))
@@ -196,11 +197,10 @@ def _finish(gathered: _Gathered, where: str) -> Observations:
     if any(seen):
         return total
     if len(gathered.notes) == 1:
-        raise SourceError(
-            gathered.notes[0].removesuffix(": ignored").removeprefix(f"{where} "), where=where, hint=_LAYOUT
-        )
+        what = gathered.notes[0].removesuffix(": ignored").removeprefix(f"{Path(where).name} ")
+        raise SourceError(what, where=where, hint=hint)
     what = "nothing in it can be observed" + (f" ({gathered.notes[0]}, ...)" if gathered.notes else "")
-    raise SourceError(what, where=where, hint=_LAYOUT)
+    raise SourceError(what, where=where, hint=hint)
 
 
 def _info_facts(gathered: _Gathered, targets: list[str]) -> Iterator[Fact]:

@@ -13,6 +13,7 @@ from diagnose.sources.scrapes import looks_like_exposition
 
 KINDS = ("exposition", "log", "launch", "bench", "server_info")
 _HEAD = 400_000
+_LARGE = 4_000_000  # nobody pastes several things of this size: the text is of one kind
 _META = re.compile(r"^[\s>]*#*\s*(?:HELP|TYPE|UNIT)\s+[a-zA-Z_:][\w:]*\s")
 _SAMPLE = re.compile(
     r"^[\s>]*[a-zA-Z_:][\w:\\]*(?:\{.*\})?[ \t]+[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|NaN|[+-]?Inf)(?:\s+\d+)?\s*(?:#.*)?$"
@@ -52,6 +53,8 @@ class Parts:
 def is_binary(data: bytes) -> bool:
     """Whether bytes are no text: NUL bytes, or mostly control characters and broken UTF-8."""
     head = data[:4096]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return False  # UTF-16
     if b"\0" in head:
         return True
     text = head.decode("utf-8", "replace")
@@ -72,6 +75,8 @@ def split(text: str) -> Parts:
         return _only(document, text)
     if _YAML.search(text[:_HEAD]) and not any(word in text[:_HEAD] for word in _PERIODIC):
         return Parts(launch=text)
+    if len(text) > _LARGE:
+        return _only("exposition" if looks_like_exposition(text) else "log", text)
     labels = _labels(text)
     counts = Counter(label for label in labels if label != "other")
     if not counts:
