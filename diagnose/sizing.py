@@ -117,12 +117,14 @@ def chunk_budget(
     target_itl: float | None = None,
     current: float | None = None,
     up: bool = False,
+    at_least: float | None = None,
 ) -> Sizing | None:
     """Chunk budget whose prefill fits into ``target_itl`` seconds: tokens per second x seconds, in steps of 256.
 
     ``prefill_tps`` is the speed while prefilling (prompt tokens per second of prefill time), not the average rate.
     Without speed or target: the guide's 512 downwards, twice the current budget upwards. A budget never passes the
-    prompt length (the rest would be unused). None when nothing lies on the asked side of ``current``.
+    prompt length (the rest would be unused), and stays at ``at_least`` or above: vLLM does not start with a budget
+    below its max sequences. None when nothing lies on the asked side of ``current``.
     """
     if up and not positive(current):
         return None
@@ -144,7 +146,8 @@ def chunk_budget(
     if positive(prompt_len):
         terms.append(Term("prompt length", prompt_len or 0.0, "tokens", "observed"))
         raw = min(raw, max(float(START_CHUNK), math.ceil((prompt_len or 0.0) / CHUNK_STEP) * CHUNK_STEP))
-    value = int(min(MAX_CHUNK, max(CHUNK_STEP, math.floor(raw / CHUNK_STEP) * CHUNK_STEP)))
+    lowest = math.ceil((at_least or 0) / CHUNK_STEP) * CHUNK_STEP if positive(at_least) else CHUNK_STEP
+    value = int(min(MAX_CHUNK, max(lowest, math.floor(raw / CHUNK_STEP) * CHUNK_STEP)))
     if positive(current):
         terms.append(Term("current budget", current or 0.0, "tokens", "configuration"))
         if (value <= (current or 0)) if up else (value >= (current or 0)):
@@ -245,12 +248,17 @@ def speculative_tokens(
 ) -> Sizing | None:  # fmt: skip
     """Draft tokens worth their verification: the positions accepted at least every second time.
 
-    Without per-position ratios the chance of position k is taken as acceptance ** k (each draft stands on the one
-    before). None when not even the first position holds (switch off instead) or nothing would change.
+    Positions that are not measured are continued: each draft stands on the one before, so its chance falls by the same
+    factor (without any position, acceptance ** k). None when not even the first holds (switch off instead) or nothing
+    would change.
     """
     chances = [p for p in per_position or () if math.isfinite(p)]
-    if not chances and positive(acceptance, current):
-        chances = [(acceptance or 0.0) ** k for k in range(1, int(current or 0) + 1)]
+    factor = (
+        chances[-1] / chances[-2] if len(chances) > 1 and chances[-2] > 0 else chances[0] if chances else acceptance
+    )
+    if positive(factor, current):
+        while len(chances) < int(current or 0):
+            chances.append(min(1.0, (chances[-1] if chances else 1.0) * (factor or 0.0)))
     value = next((k for k, chance in enumerate(chances) if chance < keep), len(chances))
     if value < 1 or (positive(current) and value >= (current or 0)):
         return None

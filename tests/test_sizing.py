@@ -255,6 +255,8 @@ def test_chunk_budget() -> None:
     assert timed is not None and timed.value == 768  # 1,000 tokens fit, in steps of 256
     assert sizing.chunk_budget(prompt_len=6000, current=512).value == 256  # type: ignore[union-attr]
     assert sizing.chunk_budget(prompt_len=6000, current=256) is None
+    assert sizing.chunk_budget(prompt_len=6000, current=8192, at_least=1000).value == 1024  # type: ignore[union-attr]
+    assert sizing.chunk_budget(prompt_len=6000, current=1024, at_least=1024) is None
     assert sizing.chunk_budget(prompt_len=3000, current=2048, up=True).value == 3072  # type: ignore[union-attr]
     assert sizing.chunk_budget(prompt_len=1000, current=2048, up=True) is None  # a prompt fits already
     assert sizing.chunk_budget(prompt_len=1000, up=True) is None
@@ -281,6 +283,8 @@ def test_replicas_slots_and_drafts() -> None:
     assert sizing.speculative_tokens((0.9, 0.7, 0.4, 0.2), current=4).value == 2  # type: ignore[union-attr]
     assert sizing.speculative_tokens(acceptance=0.8, current=5).value == 3  # type: ignore[union-attr]
     assert sizing.speculative_tokens((0.3, 0.1), current=2) is None
+    assert sizing.speculative_tokens((0.9, 0.8), current=8).value == 5  # type: ignore[union-attr]  # 0.9 x 0.889 ** k
+    assert sizing.speculative_tokens((0.95, 0.93), current=5) is None  # the unmeasured positions hold as well
     assert sizing.fit_context(44_032, 1600, 262_144).value == 43_200  # type: ignore[union-attr]
     assert sizing.client_in_flight(64, 2).value == 128  # type: ignore[union-attr]
     assert sizing.kv_fp8_gain(1000, 10).max_sequences == 170  # type: ignore[union-attr]
