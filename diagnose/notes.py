@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from diagnose import facts as facts_module
 from diagnose.compare import Comparison
-from diagnose.engines.catalog import signal_unit
-from diagnose.model import Finding
+from diagnose.engines.catalog import signal_title, signal_unit
+from diagnose.model import Finding, Value
 from diagnose.report.words import quantity
 from diagnose.subjects import Subject
-from diagnose.symptoms import Symptom
+from diagnose.symptoms import Symptom, grammar
 
+_COUNTS = {"config_tp", "config_pp", "config_dp", "config_max_loras", "config_spec_tokens", "config_max_num_seqs"}
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
@@ -26,16 +27,35 @@ def say(symptom: Symptom, subject: Subject) -> str:
     return " ".join(parts).rstrip(",;: ") or symptom.title
 
 
-def how(symptom: Symptom) -> str:
-    """How to get what a symptom misses."""
-    text = symptom.missing
-    if "log" in text and "scrape" not in text and "counter" not in text:
-        return "add the engine log: --log FILE"
-    if "launch" in text or "flags" in text or "--max" in text:
-        return "add the launch command: --launch FILE"
-    if "benchmark" in text:
-        return "benchmark each configuration and put the results under bench/"
-    return "scrape /metrics twice under load: diagnose now URL, or diagnose capture URL -o bundle.tar.gz"
+def how(what: str) -> str:
+    """How to get an input that is missing."""
+    words = what.lower()
+    if "benchmark" in words:
+        return "benchmark each configuration, change one thing at a time, and put the results under bench/"
+    if "manifest" in words or "launch" in words or "flags" in words or "prompts share" in words:
+        return "add the launch command or manifest: --launch FILE"
+    if "log" in words and "counter" not in words and "scrape" not in words:
+        return "add the engine log from its start: --log FILE"
+    return "scrape twice under load: diagnose now URL, or diagnose capture URL -o bundle.tar.gz"
+
+
+def condition_words(condition: str, signals: Mapping[str, Value]) -> str:
+    """The comparisons of a condition that hold, in words: ``engine on a CPU``, ``prompt length, mean 114 tokens``."""
+    words = []
+    for compare in grammar.compares(grammar.parse(condition)):
+        if compare.signal not in signals or isinstance(compare.bound, str):
+            continue
+        value = signals[compare.signal].value
+        if grammar.OPS[compare.op](value, compare.bound):
+            words.append(_state(compare.signal, value))
+    return ", ".join(dict.fromkeys(words)) or condition
+
+
+def _state(signal: str, value: float) -> str:
+    title = signal_title(signal)
+    if signal.startswith("config_") and value in (0.0, 1.0) and signal not in _COUNTS:
+        return title if value else f"no {title}"
+    return f"{title} {quantity(value, signal_unit(signal), signal)}"
 
 
 def notes(

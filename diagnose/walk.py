@@ -68,7 +68,7 @@ def diagnose(observations: Observations, settings: Settings) -> Diagnosis:
         models,
         tuple(_summary(s, groups, comparison) for s in subjects if s.kind in ("target", "run")),
         _facts(subjects),
-        (*observations.missing, *_missing(verdict, groups)),
+        (*observations.missing, *_missing(verdict, groups, models)),
         (*observations.notes, *notes_module.notes(subjects, groups_open(groups), comparison)),
     )
 
@@ -115,7 +115,10 @@ def _explained(item: tuple[Subject, Symptom, Finding], present: list[tuple[Subje
 
 def _walk(group: Group, comparison: Comparison | None) -> ModelDiagnosis:
     verdict, chosen, later = _decide(group)
-    step = next_step(chosen.entry, chosen.move, chosen.subject, _reasons(chosen, group)) if chosen else None
+    step = None
+    if chosen:
+        reasons = _reasons(chosen, group)
+        step = next_step(chosen.entry, chosen.move, chosen.subject, reasons, chosen.finding.confidence)
     return ModelDiagnosis(group.model, verdict, step, _guide(group.subjects, group.findings, chosen, later))
 
 
@@ -211,9 +214,11 @@ def _status(
     for subject in subjects:
         values = {k: v.value for k, v in subject.signals.items()}
         if entry.moves[0].applied and _holds(entry.moves[0].applied, values):
-            return EntryStatus(entry.id, entry.title, "already-applied", "the configuration has it")
+            why = notes_module.condition_words(entry.moves[0].applied, subject.signals)
+            return EntryStatus(entry.id, entry.title, "already-applied", why)
         if entry.moves[0].ruled_out and _holds(entry.moves[0].ruled_out, values):
-            return EntryStatus(entry.id, entry.title, "ruled-out", f"not with {entry.moves[0].ruled_out}")
+            why = notes_module.condition_words(entry.moves[0].ruled_out, subject.signals)
+            return EntryStatus(entry.id, entry.title, "ruled-out", why)
     relevant = [
         s
         for s in all_symptoms().values()
@@ -252,23 +257,19 @@ def _facts(subjects: tuple[Subject, ...]) -> tuple[Fact, ...]:
     return tuple(sorted(held.values(), key=lambda f: (facts_module.TRUST.index(f.source), f.id)))
 
 
-def _missing(verdict: str, groups: list[Group]) -> tuple[Missing, ...]:
-    """What would decide: inputs of open monitoring symptoms first, then those of symptoms that stayed unknown."""
+def _missing(verdict: str, groups: list[Group], walks: tuple[ModelDiagnosis, ...]) -> tuple[Missing, ...]:
+    """What would decide: inputs of open monitoring symptoms, then those of guide entries that stayed unknown."""
     out: list[Missing] = []
     for group in groups:
         for _, symptom, _ in group.open:
             if symptom.kind == "monitoring" or (symptom.kind == "effect" and verdict == "cannot-tell"):
-                out.append(Missing(symptom.missing or symptom.title, symptom.title, symptom.meaning))
-        unknown = {f.symptom for f in group.findings if f.verdict == "unknown"}
-        seen = {f.symptom for f in group.findings if f.verdict in ("present", "absent")}
-        for ident in [s for s in all_symptoms() if s in unknown - seen]:
-            symptom = all_symptoms()[ident]
-            if (
-                symptom.kind in ("fault", "cause")
-                and not symptom.when.startswith("ab_")
-                and symptom.severity in ("page", "ticket")
-            ):
-                out.append(
-                    Missing(symptom.missing or symptom.title, f"to decide: {symptom.title}", notes_module.how(symptom))
-                )
+                out.append(Missing(symptom.missing or symptom.title, symptom.title, notes_module.how(symptom.missing)))
+    for walk in walks:
+        for entry in walk.guide:
+            if entry.status == "unknown":
+                need = entry.why.removeprefix("needs ")
+                out.append(Missing(need, f"to judge {entry.id} {entry.title}", notes_module.how(need)))
+    if verdict == "cannot-tell" and not out:
+        load = "running and waiting requests, KV usage and token counters under load"
+        out.append(Missing(load, "nothing that was seen says how the engine is doing", notes_module.how(load)))
     return tuple({m.what: m for m in reversed(out)}.values())[::-1]

@@ -59,7 +59,9 @@ def _read(table: str) -> Iterator[CatalogRow]:
         concept, _, names, kind, _, _, since, until, replaced, gated, _ = cells
         for name in names.split(" / "):
             if name.strip():
-                yield CatalogRow(table, concept, name.strip(), kind, since, until, replaced, gated, line.split("\t")[-1])
+                yield CatalogRow(
+                    table, concept, name.strip(), kind, since, until, replaced, gated, line.split("\t")[-1]
+                )
 
 
 def signal_unit(ident: str) -> str:
@@ -69,10 +71,44 @@ def signal_unit(ident: str) -> str:
     return {"log": "lines", "ab": "ratio"}.get(ident.split("_", 1)[0], "")
 
 
+_CONFIG_TITLES = {
+    "config_cpu": "engine on a CPU",
+    "config_tp": "tensor parallel",
+    "config_pp": "pipeline parallel",
+    "config_dp": "data parallel",
+    "config_ep": "expert parallel",
+    "config_dp_attention": "data-parallel attention",
+    "config_mla": "latent-attention (MLA) model",
+    "config_chunked_prefill": "chunked prefill",
+    "config_prefix_caching": "prefix caching",
+    "config_enforce_eager": "eager mode",
+    "config_attention_explicit": "attention backend chosen by flag",
+    "config_max_num_seqs": "max sequences",
+    "config_chunk_budget": "chunk budget",
+    "config_spec": "speculation",
+    "config_spec_tokens": "drafted tokens per step",
+    "config_lora": "LoRA adapters",
+    "config_max_loras": "adapter slots",
+    "config_kv_fp8": "KV cache in FP8",
+    "config_weights_quantized": "quantized weights",
+    "config_disaggregated": "prefill/decode disaggregation",
+    "config_decode_role": "decode worker",
+    "config_prefill_role": "prefill worker",
+    "config_kv_connector": "external KV cache",
+    "config_hicache": "hierarchical cache",
+    "config_graph_max_batch": "largest captured batch",
+    "targets": "engines seen",
+}
+
+
 def signal_title(ident: str) -> str:
     """Title of a signal, made from the name where it is not declared."""
     if ident in SIGNALS:
         return SIGNALS[ident].title
+    if ident in _CONFIG_TITLES:
+        return _CONFIG_TITLES[ident]
     kind, _, rest = ident.partition("_")
     words = rest.replace("_", " ")
-    return {"config": f"configured {words}", "log": f"log lines: {words}", "ab": f"comparison {words}"}.get(kind, ident.replace("_", " "))
+    return {"config": f"configured {words}", "log": f"log lines: {words}", "ab": f"comparison {words}"}.get(
+        kind, ident.replace("_", " ")
+    )

@@ -33,6 +33,9 @@ SYMPTOM = Symptom(
     ),
     moves=("2.1/fewer-sequences", "2.1/more-kv-memory", "2.3/kv-fp8", "4.3/add-replica"),
     explains=(
+        "silent_preemption",
+        "preemption_logged",
+        "retraction",
         "kv_pressure",
         "queue_growth",
         "high_ttft",

@@ -23,6 +23,6 @@ SYMPTOM = Symptom(
     moves=("2.1/fewer-sequences", "2.1/more-kv-memory", "2.3/kv-fp8"),
     explains=("kv_pressure", "queue_growth", "long_prefill_stall", "kv_nearly_full", "batch_cap_bound"),
     confidence="medium",
-    say="running fell {running_falls_at_full_kv} times at KV usage {kv_usage_max} while the queue grew",
+    say="running fell in {running_falls_at_full_kv} at KV usage {kv_usage_max} while the queue grew",
     missing="running, waiting and KV usage over several intervals",
 )
