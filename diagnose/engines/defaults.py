@@ -30,7 +30,7 @@ class Default:
 
 
 DEFAULTS: tuple[Default, ...] = (
-    # vLLM: V1 is the default engine since 0.8.0; generative models then have both features on
+    # vLLM: V1 is the default engine since 0.8.0; generative models then have both on (hybrid ones cache since 0.26)
     Default("vllm", "chunked_prefill", False, until="0.5.2", feature=True),
     Default("vllm", "chunked_prefill", True, since="0.8.0", feature=True),
     Default("vllm", "prefix_caching", False, until="0.7.3", feature=True),
@@ -51,7 +51,6 @@ DEFAULTS: tuple[Default, ...] = (
     Default("vllm", "pp", 1),
     Default("vllm", "dp", 1, since="0.8.4"),
     Default("vllm", "ep", False, since="0.8.0"),
-    Default("vllm", "spec_method", ""),
     Default("vllm", "custom_allreduce_disabled", False),
     Default("vllm", "disable_log_stats", False),
     Default("vllm", "flag.stream_interval", 1, since="0.11.1"),
@@ -71,7 +70,6 @@ DEFAULTS: tuple[Default, ...] = (
     Default("sglang", "pp", 1, since="0.4.6"),
     Default("sglang", "dp", 1),
     Default("sglang", "dp_attention", False),
-    Default("sglang", "spec_method", "", since="0.4.1"),
     Default("sglang", "disaggregation", "", since="0.4.5"),
     Default("sglang", "hicache", False, since="0.4.4"),
     Default("sglang", "hicache_prefetch_policy", "best_effort", since="0.5.2", until="0.5.11"),
@@ -86,6 +84,9 @@ DEFAULTS: tuple[Default, ...] = (
 
 def default_facts(engine: str, version: str, launch_seen: bool = False) -> tuple[Fact, ...]:
     """Facts with source "default" for one engine version; without ``launch_seen`` only features.
+
+    ``launch_seen``: every flag of the launch is known (command line, non-default args, ServerArgs, server info), so
+    that an absent one has its default.
 
     An unknown version gets only what holds in every version. Empty for engines that are not here.
     """

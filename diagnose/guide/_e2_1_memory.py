@@ -81,9 +81,9 @@ _MAMBA = Move(
         Flag(
             "vllm",
             "--gpu-memory-utilization up by 0.02, or --mamba-ssm-cache-dtype float16 for half-size states: slots and KV share one pool",
-            since="0.10.1",
+            since="0.13.0",
         ),
-        Flag("vllm", "--gpu-memory-utilization up by 0.02: slots and KV share one pool", until="0.10.0"),
+        Flag("vllm", "--gpu-memory-utilization up by 0.02: slots and KV share one pool", until="0.12.0"),
         Flag(
             "sglang",
             "--mamba-full-memory-ratio 1.2 (default 0.9: state memory over KV memory) or --max-mamba-cache-size N",

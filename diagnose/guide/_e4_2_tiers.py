@@ -24,7 +24,7 @@ _SHARED = Move(
         Flag("vllm", "upgrade: V1 has LMCache since 0.8.5", until="0.8.4"),
         Flag(
             "sglang",
-            "--enable-hierarchical-cache --hicache-ratio 2 (host tier), --hicache-storage-backend mooncake or hf3fs to share; --enable-lmcache instead",
+            "--enable-hierarchical-cache --hicache-ratio 2 (host tier), --hicache-storage-backend mooncake or hf3fs to share; or --enable-lmcache",
             since="0.5.2",
         ),
         Flag("sglang", "--enable-hierarchical-cache --hicache-ratio 2 (host tier)", since="0.4.5", until="0.5.1.post3"),
@@ -68,7 +68,6 @@ _FIX = Move(
     expect=("the second worker hits what the first stored: external hits above 0",),
     measure="One prompt of several thousand tokens to worker A, then to worker B: B must report hit tokens, and its TTFT must drop.",
     undo="Restore the settings.",
-    requires="config_kv_connector == 1",
     then=("4.2 drop the slow tier, if hits do not shorten TTFT",),
     note="Python's hash is random per process: without a fixed seed two ranks never agree on a key. Probes of a few dozen tokens lie below one chunk (256 by default).",
 )

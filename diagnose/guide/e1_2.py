@@ -9,7 +9,7 @@ ENABLE = Move(
     flags=(
         Flag(
             "vllm",
-            "remove --no-enable-prefix-caching (hybrid models before their default came: --enable-prefix-caching)",
+            "remove --no-enable-prefix-caching (hybrid models before 0.26: --enable-prefix-caching)",
             since="0.8.0",
         ),
         Flag("vllm", "--enable-prefix-caching (V0 ignores it for multimodal models)", until="0.7.3"),

@@ -56,7 +56,7 @@ KV_FP8 = Move(
     title="KV cache in FP8",
     direction="on",
     flags=(
-        Flag("vllm", "--kv-cache-dtype fp8 (scales from the checkpoint; CPU builds store fp8_e5m2)"),
+        Flag("vllm", "--kv-cache-dtype fp8 (scales from the checkpoint when it has them)"),
         Flag(
             "sglang",
             "--kv-cache-dtype fp8_e4m3 (--quantization-param-path when the checkpoint has no scales)",
@@ -111,7 +111,6 @@ KERNEL = Move(
     expect=("throughput grows with the batch again", "ITL falls at every concurrency"),
     measure="Tokens per second at 1, 8, 32 and the largest concurrency: the curve must rise; the start-up log names the kernel.",
     undo="Restore the flag.",
-    requires="config_weights_quantized == 1",
     then=("2.3 FP8 weights, when the batch is compute-bound",),
     note="A format without an optimized kernel on your device is slower than 16 bit: the log says 'not fully optimized' or names a fallback.",
 )

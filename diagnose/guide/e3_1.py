@@ -162,7 +162,7 @@ PREFILL_LAYOUT = Move(
     flags=(
         Flag(
             "vllm",
-            "--decode-context-parallel-size 2 (KV split by position), --pipeline-parallel-size on prefill workers",
+            "--pipeline-parallel-size on prefill workers; --decode-context-parallel-size 2 where the KV of long contexts does not fit",
             since="0.10.2",
         ),
         Flag(
@@ -171,7 +171,9 @@ PREFILL_LAYOUT = Move(
             until="0.10.1.1",
         ),
         Flag(
-            "sglang", "--attn-cp-size 2 on prefill workers, or --pp-size with --enable-dynamic-chunking", since="0.5.9"
+            "sglang",
+            "--attn-cp-size 2 on prefill workers where the model supports it, or --pp-size with --enable-dynamic-chunking",
+            since="0.5.9",
         ),
         Flag(
             "sglang", "--pp-size with --enable-dynamic-chunking on prefill workers", since="0.5.7", until="0.5.8.post1"

@@ -82,7 +82,6 @@ TRANSFER = Move(
     measure="diagnose now URL on both pools: transfer time, bytes per descriptor, bootstrap and in-flight queues, failures; compare with the link's own bandwidth test.",
     undo="Restore the transport settings.",
     risk="availability",
-    requires="config_disaggregated == 1",
     then=(
         "3.3 rebalance the pools, when transfers are fast and a queue stays",
         "3.3 back to aggregated, for short prompts",
@@ -115,7 +114,6 @@ REBALANCE = Move(
     undo="Move the worker back.",
     cost="redeploy",
     risk="availability",
-    requires="config_disaggregated == 1",
     then=("2.3 FP8 KV on the decode pool", "4.3 scale each pool on its own queue"),
     note="A prefill queue hides a full decode pool: requests wait until decode has room. Look downstream first.",
 )
