@@ -9,7 +9,6 @@ from diagnose.model_shapes import (
     Config,
     dtype_bytes,
     layer_kinds,
-    model_shape,
     need_int,
     read_int,
     read_word,
@@ -139,10 +138,3 @@ def _is_sparse(c: Config, index: int) -> bool:
         return False
     step = read_int(c, "decoder_sparse_step", "moe_layer_freq", "interleave_moe_layer_step") or 1
     return (index + 1) % step == 0 if step > 1 else True
-
-
-def describe(config: Config, name: str = "") -> str:
-    """One line for people: layers by kind, and the estimated size."""
-    shape, weights = model_shape(config, name), estimate_weights(config)
-    kinds = ", ".join(f"{group.count} {group.kind}" for group in shape.groups)
-    return f"{shape.name}: {shape.layers} layers ({kinds}), {weights.parameters / 1e9:.2f} B parameters"

@@ -128,21 +128,7 @@ def chunk_budget(
     """
     if up and not positive(current):
         return None
-    terms: list[Term] = []
-    if positive(prefill_tps, target_itl):
-        assert prefill_tps is not None and target_itl is not None
-        raw = prefill_tps * target_itl
-        terms += [
-            Term("prefill speed", prefill_tps, "tokens/s", "observed"),
-            Term("ITL target", target_itl, "s", "target"),
-        ]
-        how = f"{number(prefill_tps)} tokens/s x {target_itl:g} s"
-    elif up:
-        raw, how = 2 * (current or 0.0), f"twice the current {number(current or 0)}"
-    else:
-        raw, how = float(START_CHUNK), "the guide's first step"
-        if positive(current) and (current or 0) <= START_CHUNK:
-            raw, how = (current or 0) / 2, f"half of the current {number(current or 0)}"
+    terms, raw, how = _chunk_basis(prefill_tps, target_itl, current, up)
     if positive(prompt_len):
         terms.append(Term("prompt length", prompt_len or 0.0, "tokens", "observed"))
         raw = min(raw, max(float(START_CHUNK), math.ceil((prompt_len or 0.0) / CHUNK_STEP) * CHUNK_STEP))
@@ -155,6 +141,25 @@ def chunk_budget(
     return Sizing(
         tuple(terms), value=value, unit="tokens", formula=f"{how}, in steps of {CHUNK_STEP}: {value:,} tokens"
     )
+
+
+def _chunk_basis(
+    prefill_tps: float | None, target_itl: float | None, current: float | None, up: bool
+) -> tuple[list[Term], float, str]:
+    """Terms, tokens and words of a chunk budget before rounding: by speed and target, else by the guide's steps."""
+    now = current if positive(current) and current is not None else 0.0
+    if positive(prefill_tps, target_itl):
+        assert prefill_tps is not None and target_itl is not None
+        terms = [
+            Term("prefill speed", prefill_tps, "tokens/s", "observed"),
+            Term("ITL target", target_itl, "s", "target"),
+        ]
+        return terms, prefill_tps * target_itl, f"{number(prefill_tps)} tokens/s x {target_itl:g} s"
+    if up:
+        return [], 2 * now, f"twice the current {number(now)}"
+    if 0 < now <= START_CHUNK:
+        return [], now / 2, f"half of the current {number(now)}"
+    return [], float(START_CHUNK), "the guide's first step"
 
 
 def graph_batch(
