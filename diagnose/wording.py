@@ -7,7 +7,8 @@ import re
 
 # Ratios that people read as a share of a whole; the others (3.0 per finished request) stay plain numbers.
 _SHARES = re.compile(
-    r"usage|share|hit_ratio|hit_log|acceptance|_position|utilization|_gain\b|worker_cpu|kv_rank_spread"
+    r"usage|share|hit_ratio|hit_log|hit_gap|log_gap|acceptance|_position|utilization|_gain\b|worker_cpu|kv_rank|kv_rising"
+    r"|_follows_|efficiency|graph_over|over_graph|spec_decay"
 )
 
 
@@ -56,17 +57,19 @@ def size(value: float) -> str:
 
 
 def quantity(value: float, unit: str, signal: str = "") -> str:
-    """A value with its unit, as a person writes it; shares of a whole become percent."""
+    """A value for a sentence that names what is counted: ``57``, ``93 %``, ``27 s``, ``61.3 tokens/s``, ``6.2 GiB``."""
     if unit == "ratio":
         return percent(value) if _SHARES.search(signal) else plain(value)
     if unit in ("s", "seconds"):
         return seconds(value)
-    if unit == "bytes":
-        return size(value)
-    if unit == "bytes/s":
-        return f"{size(value)}/s"
-    return plain(value) if unit in ("", "bool", "boolean") else f"{plain(value)} {_plural(unit, value)}"
+    if unit in ("bytes", "bytes/s"):
+        return size(value) + unit.removeprefix("bytes")
+    return f"{plain(value)} {unit}" if "/" in unit else plain(value)
 
 
-def _plural(unit: str, value: float) -> str:
-    return unit[:-1] if value == 1 and unit.endswith("s") and "/" not in unit else unit
+def counted(value: float, unit: str, signal: str = "") -> str:
+    """A value that stands alone: as ``quantity``, with the counted thing behind it (``57 requests``, ``1 slot``)."""
+    said = quantity(value, unit, signal)
+    if unit in ("", "ratio", "s", "seconds", "bytes", "bool", "boolean") or "/" in unit:
+        return said
+    return f"{said} {unit[:-1] if value == 1 and unit.endswith('s') else unit}"

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "diagnose"
 # A module may import from its own line and from lines above it. What is not named turns observations into signals.
 LAYERS = (
     ("model", "errors", "units"),
-    ("wording",),
+    ("wording", "versions"),
     ("engines",),
     ("symptoms", "guide"),
     ("settings",),

@@ -42,8 +42,7 @@ def test_seconds(value: float, said: str) -> None:
         (0.93, "ratio", "kv_usage_max", "93 %"),
         (3.0, "ratio", "preemptions_per_finished", "3"),
         (0.18, "ratio", "ab_1_3_gain", "18 %"),
-        (1.0, "requests", "", "1 request"),
-        (57.0, "requests", "", "57 requests"),
+        (57.0, "requests", "", "57"),
         (61.3, "tokens/s", "", "61.3 tokens/s"),
         (6.7e9, "bytes", "", "6.2 GiB"),
         (96.0, "bytes", "", "96 B"),
@@ -52,6 +51,15 @@ def test_seconds(value: float, said: str) -> None:
 )
 def test_quantity(value: float, unit: str, signal: str, said: str) -> None:
     assert words.quantity(value, unit, signal) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [(1.0, "requests", "1 request"), (57.0, "requests", "57 requests"), (4096.0, "tokens", "4,096 tokens"),
+     (0.5, "s", "500 ms"), (0.5, "ratio", "0.5"), (2.0, "tokens/s", "2 tokens/s"), (1.0, "", "1")],
+)  # fmt: skip
+def test_counted_names_what_is_counted(value: float, unit: str, said: str) -> None:
+    assert words.counted(value, unit) == said
 
 
 def test_clean_leaves_no_control_escape_or_bidi_characters() -> None:
@@ -86,4 +94,4 @@ def test_a_template_takes_signals_and_thresholds_and_drops_parts_without_numbers
     evidence = (Evidence("kv_usage_max", 1.0, "ratio", ">=", 0.95, "metrics"),)
     assert words.fill(template, evidence, {}, SYMPTOM) == "KV at 100 % (full from 95 %)"
     known = {"requests_waiting": Value(57.0, "metrics")}
-    assert words.fill(template, evidence, known, SYMPTOM) == "KV at 100 % (full from 95 %), 57 requests waiting"
+    assert words.fill(template, evidence, known, SYMPTOM) == "KV at 100 % (full from 95 %), 57 waiting"

@@ -27,9 +27,9 @@ def command(scenario: str, listing: bool, speed: float, form: str) -> int:
 
     The replay listens on the loopback interface for as long as the demo runs. Exit status as for: diagnose now.
     """
-    from diagnose import replay
+    from diagnose.replay import scenarios
 
-    known = replay.scenarios()
+    known = scenarios()
     if listing:
         wide = max(map(len, known))
         click.echo("\n".join(f"{name.ljust(wide)}  {title}" for name, title in known.items()))
@@ -42,10 +42,10 @@ def command(scenario: str, listing: bool, speed: float, form: str) -> int:
 
 
 def _run(scenario: str, title: str, speed: float, form: str) -> int:
-    from diagnose import replay
     from diagnose.cli.now import report
+    from diagnose.replay import serve
 
-    with replay.serve(scenario, speed=speed) as server:
+    with serve(scenario, speed=speed) as server:
         click.echo(f"Replaying {scenario}: {title}. {speed:g} times as fast as it was recorded.", err=True)
         click.echo(f"$ diagnose now {server.url} --window {RECORDED_WINDOW / speed:g}s\n", err=True)
         http = {

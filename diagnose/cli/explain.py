@@ -9,7 +9,7 @@ from diagnose.cli.prose import flags, labelled, paragraph, spelling
 from diagnose.engines.catalog import METRICS, SIGNALS, Signal
 from diagnose.errors import UsageError
 from diagnose.guide import Entry, Move, all_entries
-from diagnose.report.words import ENGINE_NAMES, quantity
+from diagnose.report.words import ENGINE_NAMES, counted
 from diagnose.symptoms import Symptom, Threshold, all_symptoms, grammar
 
 KINDS = {
@@ -77,7 +77,7 @@ def _unknown(wanted: str, alerts: dict[str, Symptom]) -> UsageError:
 
 
 def _symptom(symptom: Symptom) -> list[str]:
-    bounds = [f"{t.name} = {quantity(t.default, t.unit)} ({_span(t)}): {t.reason}" for t in symptom.thresholds]
+    bounds = [f"{t.name} = {counted(t.default, t.unit)} ({_span(t)}): {t.reason}" for t in symptom.thresholds]
     read = sorted(grammar.signals(symptom.node()))
     return [
         *paragraph(f"{symptom.id}: {symptom.title}"),
@@ -95,7 +95,7 @@ def _symptom(symptom: Symptom) -> list[str]:
 
 
 def _span(threshold: Threshold) -> str:
-    return f"{quantity(threshold.low, threshold.unit)} to {quantity(threshold.high, threshold.unit)}"
+    return f"{counted(threshold.low, threshold.unit)} to {counted(threshold.high, threshold.unit)}"
 
 
 def _reference(move: str) -> str:

@@ -6,17 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from diagnose.model import Diagnosis, EntryStatus, Finding, Missing, NextStep, TargetSummary
-from diagnose.report import fleet, load, words
+from diagnose.model import Diagnosis, Finding, Missing, NextStep, TargetSummary
+from diagnose.report import fleet, load, standing, words
 from diagnose.symptoms import Symptom, all_symptoms
 
-_SHORT = 60  # texts up to this share a line
+_SHOWN = 3  # missing inputs and notes that are told in full
 MANY = 3  # more targets than this are shown as a table
-_GROUPS = (
-    ("next", "now"), ("already-applied", "applied"), ("later", "later"), ("ruled-out", "ruled out"),
-    ("unknown", "can't tell"), ("not-indicated", "no sign"),
-)  # fmt: skip
-_REASONED = ("later", "ruled-out", "unknown")
 _KIND_ORDER = ("fault", "cause", "monitoring", "opportunity", "effect", "benign", "info")
 
 
@@ -49,9 +44,9 @@ def page(diagnosis: Diagnosis) -> Page:
         Section("load", load.summary(diagnosis.targets)),
         Section("models", _models(diagnosis)),
         Section("also", _also(diagnosis)),
-        Section("guide", guide_lines(diagnosis)),
+        Section("guide", standing.guide_lines(diagnosis.guide)),
         Section("missing", _missing(diagnosis)),
-        Section("note", _notes(diagnosis.notes)),
+        Section("note", _notes(diagnosis)),
     )
     return Page(
         subject=_subject(diagnosis.targets),
@@ -72,9 +67,8 @@ def _subject(targets: tuple[TargetSummary, ...]) -> str:
             sorted({words.engine_name(t.engine, t.version) for t in targets if t.engine}), ", "
         )
         models = sorted({words.clean(t.model) for t in targets if t.model})
-        return words.article_list(
-            (engines or "unknown engine", models[0] if len(models) == 1 else words.count(len(models), "model"))
-        )
+        named = words.count(len(models), "model") if len(models) > 1 else "".join(models)
+        return words.article_list((engines or "unknown engine", named))
     first = targets[0]
     names = ", ".join(words.clean(t.name) for t in targets)
     return words.article_list((words.engine_name(first.engine, first.version), words.clean(first.model), names))
@@ -108,7 +102,7 @@ def _step(diagnosis: Diagnosis) -> tuple[Section, ...]:
         return (Section("fault", _faults(diagnosis)), Section("do", _repair(diagnosis)))
     if diagnosis.verdict == "healthy":
         return (Section("looked", _looked(diagnosis)),)
-    return (Section("why", _unclear(diagnosis)), Section("get", _get(diagnosis.missing[:4])))
+    return (Section("why", _unclear(diagnosis)), Section("get", _get(diagnosis.missing)))
 
 
 def _change(step: NextStep, diagnosis: Diagnosis) -> tuple[Section, ...]:
@@ -119,19 +113,13 @@ def _change(step: NextStep, diagnosis: Diagnosis) -> tuple[Section, ...]:
         Section("moves", _joined(step.expect, "; ")),
         Section("check", _joined((step.measure,))),
         Section("undo", _joined((step.undo,))),
-        Section(
-            "then", _joined(step.then, " · ") if max(map(len, step.then), default=0) < _SHORT else _lines(step.then)
-        ),
+        Section("then", _joined((t for t in step.then if not t.endswith(".")), " · ")),
     )
 
 
 def _joined(parts: Iterable[str], joint: str = " ") -> tuple[str, ...]:
     text = joint.join(words.clean(p).rstrip(".") if joint != " " else words.clean(p) for p in parts if p)
     return (text,) if text else ()
-
-
-def _lines(parts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(words.clean(p) for p in parts if p)
 
 
 def present(diagnosis: Diagnosis) -> list[Finding]:
@@ -194,15 +182,13 @@ def _unclear(diagnosis: Diagnosis) -> tuple[str, ...]:
     return _said(monitoring, diagnosis, 3)
 
 
-def _get(missing: Iterable[Missing]) -> tuple[str, ...]:
-    return tuple(_missing_line(m) for m in missing) or (
-        "Two scrapes under load, the engine's log and its launch command.",
-    )
-
-
-def _missing_line(missing: Missing) -> str:
-    what, why, how = (words.clean(part).rstrip(".") for part in (missing.what, missing.why, missing.how))
-    return words.article_list((f"{what} ({why})" if why else what, how), ": ")
+def _get(missing: tuple[Missing, ...]) -> tuple[str, ...]:
+    """What would decide: what this input lacks; where that is nothing, what every entry of the guide needs."""
+    own = tuple(m for m in missing if not m.why.startswith("to judge")) or missing
+    if not own:
+        return ("Two scrapes under load, the engine's log and its launch command.",)
+    rest = standing.more(len(missing) - min(len(own), _SHOWN), "input")
+    return tuple(standing.missing_line(m) for m in own[:_SHOWN]) + rest
 
 
 def _looked(diagnosis: Diagnosis) -> tuple[str, ...]:
@@ -237,9 +223,9 @@ def _also(diagnosis: Diagnosis) -> tuple[str, ...]:
     shown = {"engine-fault": "fault", "cannot-tell": "monitoring"}.get(diagnosis.verdict, "")
     entry = diagnosis.next.id if diagnosis.next else ""
     others = [f for f in present(diagnosis) if _kind(f) != shown and not (entry and _addresses(f, entry))]
-    titles = list(dict.fromkeys(words.clean(_title(f)) for f in others))
-    more = f"{len(titles) - 5} more" if len(titles) > 5 else ""
-    return _joined((*titles[:5], more), " · ")
+    titles = list(dict.fromkeys(standing.shorten(words.clean(_title(f))) for f in others))
+    more = f"{len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
+    return _joined((*titles[:_SHOWN], more), " · ")
 
 
 def _addresses(finding: Finding, entry: str) -> bool:
@@ -252,36 +238,21 @@ def _title(finding: Finding) -> str:
     return symptom.title if symptom else finding.symptom.replace("_", " ")
 
 
-def guide_lines(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """The walk in groups, each in the guide's order; reasons stand where they help to decide."""
-    lines = []
-    for status, name in _GROUPS:
-        entries = [e for e in diagnosis.guide if e.status == status]
-        if not entries or status == "next":
-            continue
-        reasons = [_standing(e) for e in entries]
-        if status in _REASONED and len({e.why for e in entries}) == 1 and entries[0].why and len(entries) > 1:
-            reasons = [", ".join(e.id for e in entries) + f" ({words.clean(entries[0].why)})"]
-        lines.append(f"{name}: {', '.join(reasons)}")
-    return tuple(lines)
-
-
-def _standing(entry: EntryStatus) -> str:
-    """An entry with its title and, where it helps to decide, its reason; what is not indicated is a bare number."""
-    if entry.status == "not-indicated":
-        return entry.id
-    why = f" ({words.clean(entry.why)})" if entry.status in _REASONED and entry.why else ""
-    return f"{entry.id} {entry.title}{why}"
-
-
 def _missing(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """The top three missing inputs; a cannot-tell report has shown the first four already."""
-    skip = 4 if diagnosis.verdict == "cannot-tell" and diagnosis.next is None else 0
-    rest = diagnosis.missing[skip:]
-    more = (f"and {len(rest) - 3} more (see --format json)",) if len(rest) > 3 else ()
-    return tuple(_missing_line(m) for m in rest[:3]) + more
+    """What to add for a fuller view; a cannot-tell report has said it at its top."""
+    return () if diagnosis.verdict == "cannot-tell" else standing.missing_lines(diagnosis)
 
 
-def _notes(notes: tuple[str, ...]) -> tuple[str, ...]:
-    unique = tuple(dict.fromkeys(words.clean(n) for n in notes if n))
-    return unique[:4] + ((f"and {len(unique) - 4} more (see --format json)",) if len(unique) > 4 else ())
+def _notes(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """The step's own remarks (whole sentences), then what the walk noted, once for all targets that share it."""
+    own = [t for t in diagnosis.next.then if t.endswith(".")] if diagnosis.next else []
+    names = {f"{t.name}: " for t in diagnosis.targets}
+    shared: dict[str, list[str]] = {}
+    for note in (*own, *diagnosis.notes):
+        head = next((n for n in names if note.startswith(n)), "")
+        shared.setdefault(note.removeprefix(head), []).append(head)
+    told = [
+        f"{len(heads)} targets: {rest}" if len(heads) > 1 and heads[0] else heads[0] + rest
+        for rest, heads in shared.items()
+    ]
+    return tuple(words.clean(n) for n in told[:_SHOWN]) + standing.more(len(told) - _SHOWN, "note")

@@ -75,11 +75,15 @@ def _ending(names: list[str]) -> str:
 
 
 def _row(target: TargetSummary, finding: str, ending: str) -> tuple[str, ...]:
-    numbers = [words.signal_value(s, target.signals[s]) if s in target.signals else "-" for _, s in _SIGNALS]
-    short = [n.removesuffix(" requests").removesuffix(" request") for n in numbers]
+    numbers = [_number(target, signal) for _, signal in _SIGNALS]
     return (
         words.clean(target.name.removesuffix(ending)),
         words.VERDICT_WORDS.get(target.verdict, target.verdict).lower(),
         finding.replace("_", " "),
-        *short,
+        *numbers,
     )
+
+
+def _number(target: TargetSummary, signal: str) -> str:
+    value = target.signals.get(signal)
+    return words.quantity(value.value, words.unit_of(signal), signal) if value else "-"

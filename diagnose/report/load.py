@@ -47,4 +47,4 @@ def line(signals: Mapping[str, Value]) -> str:
 
 
 def _short(signal: str, value: Value) -> str:
-    return words.signal_value(signal, value).removesuffix(" requests").removesuffix(" request")
+    return words.quantity(value.value, words.unit_of(signal), signal)

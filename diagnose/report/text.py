@@ -50,9 +50,8 @@ def _print(console: Console, shown: Page) -> None:
 def _with_headline(shown: Page) -> tuple[Section, ...]:
     """The headline opens the report; a step's change lines follow it in the same section."""
     first = shown.sections[0] if shown.sections else None
-    sure = f" ({shown.confidence} confidence)" if shown.confidence else ""
     if first is not None and first.label == "NEXT":
-        return (Section("NEXT", (shown.headline + sure,), first.strong), *shown.sections[1:])
+        return (Section("NEXT", (shown.headline,), first.strong), *shown.sections[1:])
     return (Section("NEXT", (shown.headline,)), *shown.sections)
 
 
@@ -61,6 +60,7 @@ def _header(shown: Page, width: int) -> RenderableType:
     from rich.text import Text
 
     verdict = words.VERDICT_WORDS.get(shown.verdict, shown.verdict)
+    verdict += f" ({shown.confidence} confidence)" if shown.confidence else ""
     row = Table.grid(expand=True, padding=(0, 2, 0, 0), pad_edge=False)
     row.add_column(ratio=1, overflow="ellipsis", no_wrap=True)
     row.add_column(justify="right", no_wrap=True)
@@ -78,6 +78,7 @@ def _header(shown: Page, width: int) -> RenderableType:
 
 
 def _section(section: Section, accent: str) -> RenderableType:
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -89,7 +90,7 @@ def _section(section: Section, accent: str) -> RenderableType:
         grid.add_row(label, Text(line, style="bold" if section.label in ("NEXT", "") else ""))
         label = Text("")
     for line in section.strong:
-        grid.add_row(label, Text(f"  {line}", style=accent))
+        grid.add_row(label, Padding(Text(line, style=accent), (0, 0, 0, 2)))
         label = Text("")
     return grid
 

@@ -9,9 +9,9 @@ from diagnose.engines.catalog import SIGNALS
 from diagnose.model import Evidence, Finding, Value
 from diagnose.symptoms import Symptom, all_symptoms
 from diagnose.symptoms.grammar import OPS
-from diagnose.wording import percent, plain, quantity, seconds, size
+from diagnose.wording import counted, percent, plain, quantity, seconds, size
 
-__all__ = ["percent", "plain", "quantity", "seconds", "size"]
+__all__ = ["counted", "percent", "plain", "quantity", "seconds", "size"]
 
 VERDICT_WORDS = {"act": "ACT", "healthy": "HEALTHY", "engine-fault": "ENGINE FAULT", "cannot-tell": "CANNOT TELL"}
 VERDICT_ORDER = ("engine-fault", "act", "cannot-tell", "healthy")
@@ -30,7 +30,7 @@ def clean(text: str) -> str:
 
 def signal_value(signal: str, value: Value | float) -> str:
     """The value of a signal of the catalog as text."""
-    return quantity(value.value if isinstance(value, Value) else value, unit_of(signal), signal)
+    return counted(value.value if isinstance(value, Value) else value, unit_of(signal), signal)
 
 
 def unit_of(signal: str) -> str:
@@ -75,7 +75,7 @@ def sentence(finding: Finding, signals: Mapping[str, Value] | None = None) -> st
 def fill(template: str, evidence: Iterable[Evidence], signals: Mapping[str, Value], symptom: Symptom) -> str:
     """The template with ``{signal}`` and ``{threshold}`` as text; parts whose numbers are not known are left out."""
     known = {t.name: quantity(t.default, t.unit, _compared_with(symptom, t.name)) for t in symptom.thresholds}
-    known |= {name: signal_value(name, value) for name, value in signals.items()}
+    known |= {n: quantity(v.value, unit_of(n), n) for n, v in signals.items()}
     known |= {e.signal: quantity(e.value, e.unit, e.signal) for e in evidence}
     parts = [p for p in re.split(r"(?<=[,;:]) ", template) if all(n in known for n in _PLACEHOLDER.findall(p))]
     return _PLACEHOLDER.sub(lambda m: known[m.group(1)], " ".join(parts)).rstrip(",;: ")
