@@ -217,3 +217,17 @@ def test_utf8_names_and_exemplars() -> None:
     got = parse('{"my.metric",a="b"} 3\nx_bucket{le="1"} 5 # {t="}"} 0.3 1.5\n')
     assert got.samples["my.metric"] == [({"a": "b"}, 3.0, None)]
     assert got.samples["x_bucket"] == [({"le": "1"}, 5.0, None)]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.permutations(["a", "b", "c"]), st.sampled_from(["1", "2"]), st.sampled_from(["x", "y\\n"])))
+)
+def test_label_order_does_not_matter(rows: list[tuple[list[str], str, str]]) -> None:
+    lines = []
+    for number, (order, one, two) in enumerate(rows):
+        values = {"a": one, "b": two, "c": "3"}
+        lines.append("m{" + ",".join(f'{name}="{values[name]}"' for name in order) + f"}} {number}")
+    assert ours("\n".join(lines)) == first_of_each(
+        [("m", {"a": one, "b": two.replace("\\n", "\n"), "c": "3"}, n, None) for n, (_, one, two) in enumerate(rows)]
+    )

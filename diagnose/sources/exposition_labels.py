@@ -20,13 +20,17 @@ class LabelSets:
         self.known: dict[str, Labels] = {}
         self.orders: dict[frozenset[str], tuple[str, ...]] = {}
         self.shapes: dict[tuple[str, ...], re.Pattern[str]] = {}
+        self.reordered: set[re.Pattern[str]] = set()
         self.shape = re.compile(r"(?!)")
 
     def plain(self, raw: str) -> Labels:
         """The label set of text of a known shape, without escapes or white space. Raises MalformedLine otherwise."""
         match = self.shape.fullmatch(raw) or self.other_shape(raw)
         known = self.known.get(raw)
-        return self.known.setdefault(raw, match.groupdict()) if known is None else known
+        if known is None:
+            labels = match.groupdict()
+            self.known[raw] = known = self.shared(labels) if self.shape in self.reordered else labels
+        return known
 
     def other_shape(self, raw: str) -> re.Match[str]:
         """Matches text that has other label names than the text before it."""
@@ -51,11 +55,14 @@ class LabelSets:
         shape = tuple(labels)
         order = self.orders.setdefault(frozenset(shape), shape)
         plain = ",".join(f'{name}="{escaped(labels[name])}"' for name in order)
-        if order == shape and "__name__" not in labels:
-            self.learn(shape)
+        if "__name__" not in labels:
+            self.learn(shape, order != shape)
         return self.known.setdefault(plain, {name: labels[name] for name in order})
 
-    def learn(self, shape: tuple[str, ...]) -> None:
+    def learn(self, shape: tuple[str, ...], reordered: bool) -> None:
         """Remember label names in an order that was seen, so that the like is split by one pattern."""
         if shape not in self.shapes and len(self.shapes) < _SHAPES and all(map(_LABEL_NAME.fullmatch, shape)):
-            self.shapes[shape] = re.compile(",".join(f'{name}="(?P<{name}>[^"\\\\]*)"' for name in shape))
+            pattern = re.compile(",".join(f'{name}="(?P<{name}>[^"\\\\]*)"' for name in shape))
+            self.shapes[shape] = pattern
+            if reordered:  # the same names came in another order before: equal sets must be found there
+                self.reordered.add(pattern)
