@@ -12,8 +12,10 @@ def of_target(observations: Observations, target: TargetSeries, found: tuple[Tar
     """Base names of the files that describe a target: by name, by role, or all when it is the only one."""
     known = names(observations)
     own = stem(target.name)
-    named = {n for n in known if n and (n == target.name or stem(n) == own)}
-    others = {n for n in known for t in found if t.name != target.name and stem(n) == stem(t.name)}
+    members = {t.name for t in found}
+    stems = {stem(t.name) for t in found if t.name != target.name}
+    named = {n for n in known if n and (n == target.name or (n not in members and stem(n) == own))}
+    others = {n for n in known if stem(n) in stems}
     logged = {s.run for s in observations.stats}
     free = {n for n in known - others - named if _fits(n, own, len(found) == 1, logged)}
     return named | {

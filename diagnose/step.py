@@ -58,7 +58,7 @@ def _fill(text: str, move: Move, sized: Sizing | None) -> str:
     if "{value}" not in text:
         return text
     return text.replace(
-        "{value}", f"{sized.value:g}" if sized is not None and sized.value is not None else move.fallback or "N"
+        "{value}", sized.text() if sized is not None and sized.value is not None else move.fallback or "N"
     )
 
 
@@ -101,7 +101,10 @@ _SIZINGS: dict[str, Callable[[Mapping[str, float]], Sizing | None]] = {
     "max_sequences": _fewer,
     "raise_max_sequences": _more,
     "chunk_budget": lambda v: sizing.chunk_budget(
-        v.get("prompt_len_mean"), v.get("computed_prompt_tps"), current=v.get("config_chunk_budget")
+        v.get("prompt_len_mean"),
+        v.get("computed_prompt_tps"),
+        current=v.get("config_chunk_budget"),
+        at_least=v.get("config_max_num_seqs"),
     ),
     "graph_batch": lambda v: sizing.graph_batch(
         v.get("requests_running_max"), v.get("config_max_num_seqs"), v.get("config_graph_max_batch")
