@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from diagnose.cli import inputs
+from diagnose.cli import complain, inputs
 from diagnose.cli.output import check_output
 from diagnose.errors import UsageError
 
@@ -39,10 +39,13 @@ def command(
     if paths:
         raise UsageError("is a file, not an engine", where=paths[0], hint="capture takes URLs or host:port")
     check_output(output)
+    lacking: list[str] = []
     with waiting(window, len(addresses)) as tick:
         written = capture(
             list(addresses), output, window=window, options=inputs.http(**http), logs=list(logs),
-            launches=list(launches), infos=list(infos), progress=tick,
+            launches=list(launches), infos=list(infos), progress=tick, warn=lacking.append,
         )  # fmt: skip
+    for note in lacking:
+        complain(note, 0)
     click.echo(f"{written}  read it with: diagnose now {written}", err=True)
     return 0

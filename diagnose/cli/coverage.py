@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from diagnose.model import Observations, TargetSummary
 
 ENGINE_PREFIX = re.compile(r"(?:ray_)?(vllm|sglang|lmcache|dynamo)[:_]")
-_PARTS = re.compile(r"_(bucket|sum|count|created|total|info)$")
+_PARTS = re.compile(r"_(bucket|sum|count)$")
 EXAMPLES = """\b
 Examples:
   diagnose coverage                              what would be read, per engine
@@ -140,7 +140,8 @@ def _unknown(seen: Observations, form: str) -> str:
     for scrape in seen.scrapes:
         for name, series in scrape.samples.items():
             base = _PARTS.sub("", name)
-            spellings = {name, base, *(_other(n) for n in (name, base))}
+            names = (name, base, base.removesuffix("_total"), base.removesuffix("_info"))
+            spellings = {*names, *map(_other, names)}
             if ENGINE_PREFIX.match(name) and not spellings & known and not name.endswith("_created"):
                 held[base] = max(held.get(base, 0), len(series))
     if form == "json":

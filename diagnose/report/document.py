@@ -109,7 +109,7 @@ def _change(step: NextStep, diagnosis: Diagnosis) -> tuple[Section, ...]:
     why = step.why or tuple(words.sentence(f) for f in present(diagnosis)[:3])
     return (
         Section("NEXT", (), tuple(words.clean(c) for c in step.change)),
-        Section("why", tuple(words.clean(w) for w in why)),
+        Section("why", tuple(words.singular(words.clean(w)) for w in why)),
         Section("moves", _joined(step.expect, "; ")),
         Section("check", _joined((step.measure,))),
         Section("undo", _joined((step.undo,))),

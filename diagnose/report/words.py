@@ -20,6 +20,9 @@ _OP_WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "=="
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+_ONE = re.compile(
+    r"(?<![\d.,])1 (scrape|request|preemption|retraction|token|rank|replica|run|interval|time|setting|lookup)s\b"
+)
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
@@ -65,11 +68,16 @@ def sentence(finding: Finding, signals: Mapping[str, Value] | None = None) -> st
     if symptom is not None and symptom.say:
         said = fill(symptom.say, finding.evidence, signals or {}, symptom)
         if said:
-            return clean(said)
+            return singular(clean(said))
     title = symptom.title if symptom is not None else finding.symptom.replace("_", " ")
     held = [e for e in finding.evidence if e.op not in OPS or OPS[e.op](e.value, e.threshold)]
     parts = "; ".join(dict.fromkeys(comparison(e) for e in held[:3]))
     return clean(f"{title}: {parts}" if parts else title)
+
+
+def singular(text: str) -> str:
+    """The text with ``1 scrapes`` and the like put right: templates are written for many."""
+    return _ONE.sub(r"1 \1", text)
 
 
 def fill(template: str, evidence: Iterable[Evidence], signals: Mapping[str, Value], symptom: Symptom) -> str:
