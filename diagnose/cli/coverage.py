@@ -85,7 +85,7 @@ def _page(target: TargetSummary) -> str:
             lines += labelled("  missing", resource.how, column=15)
             continue
         for cell in own:
-            lines += labelled(f"  {cell.aspect}", resources.said(cell), column=15)
+            lines += labelled(f"  {cell.aspect}", resources.said(cell, target.scrapes), column=15)
     return "\n".join(lines)
 
 

@@ -35,11 +35,13 @@ def flags(move: Move, indent: str, engine: str | None = None) -> list[str]:
 
 def spelling(flag: Flag) -> str:
     """One engine's spelling with the versions it holds for."""
-    return f"{_who(flag)}: {flag.text}"
+    return f"{_who(flag)}: {flag.text.replace('{value}', 'N')}"
 
 
 def _who(flag: Flag) -> str:
     name = ENGINE_NAMES.get(flag.engine, flag.engine)
+    if flag.since and flag.since == flag.until:
+        return f"{name} {flag.since}"
     if flag.since and flag.until:
         return f"{name} {flag.since} to {flag.until}"
     if flag.since:

@@ -107,9 +107,9 @@ def spellings(signal: str) -> dict[str, tuple[str, ...]]:
     return out
 
 
-def said(cell: Cell) -> str:
-    """A cell in words."""
+def said(cell: Cell, scrapes: int) -> str:
+    """A cell in words; what two scrapes did not bring, this engine does not export."""
     if cell.value is None:
-        return f"missing: {cell.how}"
+        return f"missing: {'not exported here' if scrapes > 1 and cell.how == _SCRAPE else cell.how}"
     since = ", since start" if cell.value.since_start else ""
-    return f"{words.signal_title(cell.signal)} {words.signal_value(cell.signal, cell.value)}{since}"
+    return f"{words.signal_title(cell.signal)} {words.quantity(cell.value.value, words.unit_of(cell.signal), cell.signal)}{since}"
