@@ -133,7 +133,7 @@ def _decide(group: Group) -> tuple[str, Candidate | None, tuple[Candidate, ...]]
     chances = _candidates(group, "opportunity")
     if causes:
         return "act", causes[0], (*causes[1:], *chances)
-    if _kind(group, "monitoring") or _kind(group, "effect"):
+    if _kind(group, "monitoring") or _kind(group, "effect") or _kind(group, "cause"):
         return "cannot-tell", None, chances
     if chances:
         return "act", chances[0], chances[1:]
