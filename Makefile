@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml
 	  || { echo 'python3 lacks its venv module; on Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
 	@echo 'setting up $(VENV) (once) ...' >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-input -e '.[dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -e '.[dev]'
 	@touch $@
 
 venv: $(STAMP)

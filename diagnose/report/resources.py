@@ -112,4 +112,5 @@ def said(cell: Cell, scrapes: int) -> str:
     if cell.value is None:
         return f"missing: {'not exported here' if scrapes > 1 and cell.how == _SCRAPE else cell.how}"
     since = ", since start" if cell.value.since_start else ""
-    return f"{words.signal_title(cell.signal)} {words.quantity(cell.value.value, words.unit_of(cell.signal), cell.signal)}{since}"
+    value = words.quantity(cell.value.value, words.unit_of(cell.signal), cell.signal)
+    return f"{words.signal_title(cell.signal)} {value}{since}"
