@@ -48,7 +48,9 @@ def size(move: Move, subject: Subject) -> Sizing | None:
 def _flags(move: Move, subject: Subject) -> list[Flag]:
     """Flags of the subject's engine that exist in its version; of both engines when the engine is not known."""
     if subject.engine not in {f.engine for f in move.flags}:
-        return list(move.flags)
+        return [
+            next(f for f in move.flags if f.engine == engine) for engine in dict.fromkeys(f.engine for f in move.flags)
+        ]
     own = [f for f in move.flags if f.engine == subject.engine]
     fitting = [f for f in own if in_range(subject.version, f.since, f.until)]
     return fitting if subject.version else own[:1]
@@ -105,6 +107,9 @@ _SIZINGS: dict[str, Callable[[Mapping[str, float]], Sizing | None]] = {
         v.get("computed_prompt_tps"),
         current=v.get("config_chunk_budget"),
         at_least=v.get("config_max_num_seqs"),
+    ),
+    "chunk_budget_up": lambda v: sizing.chunk_budget(
+        v.get("prompt_len_mean"), current=v.get("config_chunk_budget"), up=True
     ),
     "graph_batch": lambda v: sizing.graph_batch(
         v.get("requests_running_max"), v.get("config_max_num_seqs"), v.get("config_graph_max_batch")

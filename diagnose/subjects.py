@@ -102,7 +102,8 @@ def _resolved(facts: Iterable[Fact]) -> dict[str, Fact]:
     """The most trusted facts, with the engine's version defaults filled in last."""
     held = facts_module.best(facts)
     engine, version = facts_module.text(held.get("engine")), facts_module.text(held.get("engine_version"))
-    return {**facts_module.best(default_facts(engine, version)), **held} if engine else held
+    seen = any(f.source in ("launch", "server_info", "log") for f in held.values())
+    return {**facts_module.best(default_facts(engine, version, launch_seen=seen)), **held} if engine else held
 
 
 def _combined(signals: Mapping[str, Value], course: tuple[ticks.Tick, ...]) -> dict[str, Value]:

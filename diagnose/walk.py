@@ -216,7 +216,7 @@ def _status(
         if entry.moves[0].applied and _holds(entry.moves[0].applied, values):
             why = notes_module.condition_words(entry.moves[0].applied, subject.signals)
             return EntryStatus(entry.id, entry.title, "already-applied", why)
-        if entry.moves[0].ruled_out and _holds(entry.moves[0].ruled_out, values):
+        if all(m.ruled_out and _holds(m.ruled_out, values) for m in entry.moves):
             why = notes_module.condition_words(entry.moves[0].ruled_out, subject.signals)
             return EntryStatus(entry.id, entry.title, "ruled-out", why)
     relevant = [

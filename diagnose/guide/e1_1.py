@@ -73,6 +73,8 @@ RAISE = Move(
         "ITL p99 rises with the size of a chunk",
     ),
     measure="diagnose now URL at the same load: TTFT p99 and prompt tokens per second must gain while ITL p99 stays within its target.",
+    sizing="chunk_budget_up",
+    fallback="<twice the current budget>",
     undo="Set the previous budget again.",
     risk="latency",
     requires="config_chunked_prefill == 1",

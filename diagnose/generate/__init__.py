@@ -1,0 +1,1 @@
+"""Declarations rendered as files: recording rules, alerts, their tests, runbook headers."""
