@@ -79,7 +79,6 @@ RAISE = Move(
     risk="latency",
     requires="config_chunked_prefill == 1",
     ruled_out="config_chunk_budget >= 16384",
-    fallback="<twice the current budget>",
     then=("1.1 a smaller budget if ITL p99 leaves its target", "2.1 activations grow with the budget and take KV room"),
     note="Memory for activations grows with the budget: compare the KV size in the start-up log before and after.",
 )
