@@ -171,13 +171,13 @@ def test_there_are_enough_signals_and_each_is_described() -> None:
 
 def _is_declared(name: str) -> bool:
     """Declared, or generated from configuration, log events, comparisons or the client."""
-    from diagnose import logsignals
+    from diagnose import clients, compare, logsignals
     from diagnose.compare import ENTRY_OF
     from diagnose.engines import log_events
 
     prefix, _, rest = name.partition("_")
     entries = {e.replace(".", "_") for e in ENTRY_OF.values()}
-    generated = {f"{e}_{end}" for e in entries for end in ("gain", "off_wins")} | {
+    generated = {f"{e}_{end}" for e in entries for end in ("gain", "off_wins", "newer_wins", "crossover")} | {
         "runs",
         "unmeasured",
         "best_gain",
@@ -188,7 +188,7 @@ def _is_declared(name: str) -> bool:
         or name in CONFIG_SIGNALS
         or (prefix == "ab" and rest in generated)
         or (prefix == "log" and rest in log_events.ids())
-        or f'"{name}"' in inspect.getsource(logsignals)
+        or any(f'"{name}"' in inspect.getsource(module) for module in (logsignals, compare, clients))
     )
 
 

@@ -183,7 +183,7 @@ GUIDE = {
     "light_load.low": 0.5,
     "headroom_unused.low": 0.5,
     "low_prefix_hit_rate.low": 0.05,
-    "low_spec_acceptance.half": 0.5,
+    "spec_undecided.half": 0.5,
 }
 
 

@@ -17,6 +17,17 @@ CASES = (
        absent={"the best replica hits": {"ranks": 4, "prefix_hit_ratio_max": At("low", 0.2), "prompts_share": 1}},
        look_alike={"Four replicas hit 4 %, and the prompts are random: there is nothing to route by.":
                    {"ranks": 4, "prefix_hit_ratio_max": 0.04, "prompts_share": 0}}),
+    of("cache_tier_too_small",
+       present={"fails to store": {"log_lmcache_alloc_failed": At("often", 5)}},
+       absent={"once": {"log_lmcache_alloc_failed": At("often", -0.5)}},
+       look_alike={"One failed allocation in a burst, while four in ten tokens come from the tier.": {"log_lmcache_alloc_failed": 1, "lmcache_hit_ratio": 0.4}}),
+    of("sharing_without_cache",
+       present={"shared and off": {"config_prefix_caching": 0, "prompts_share": 1, "requests_running_max": 8},
+                "by throughput": {"config_prefix_caching": 0, "prompts_share": 1, "prompt_tps": 900, "requests_running_max": 0}},
+       absent={"on": {"config_prefix_caching": 1, "prompts_share": 1, "requests_running_max": 8},
+               "random": {"config_prefix_caching": 0, "prompts_share": 0, "requests_running_max": 8}},
+       look_alike={"The local cache is off because an external one serves the shared prefixes.":
+                   {"config_prefix_caching": 0, "prompts_share": 1, "requests_running_max": 8, "config_kv_connector": 1}}),
     of("counter_mismatch",
        present={"nothing left to load": {"lmcache_negative_loads": 2}},
        absent={"all positive": {"lmcache_negative_loads": 0}},
@@ -31,7 +42,7 @@ CASES = (
        absent={"hits": {"lmcache_requests": 6, "lmcache_hit_ratio": 0.4, "external_hit_ratio": At("none", 0.3)},
                "too few tokens": {"lmcache_requests": 0, "log_builtin_hash": 0, "external_queries": At("floor", -50)}},
        look_alike={"Zero external hits on random prompts prove only that nothing repeats.":
-                   {"lmcache_requests": 0, "lmcache_hit_ratio": 0.2, "external_queries": 90000, "external_hit_ratio": 0, "prompts_share": 0, "config_kv_connector": 1}}),
+                   {"lmcache_requests": 0, "lmcache_hit_ratio": 0.0, "external_queries": 90000, "external_hit_ratio": 0, "prompts_share": 0, "config_kv_connector": 1}}),
     of("hit_counter_not_wired",
        present={"reuse without a count": {"prefix_hit_ratio": 0, "ttft_drop_ratio": At("faster", 2)}},
        absent={"no reuse": {"prefix_hit_ratio": 0, "ttft_drop_ratio": At("faster", -0.4)}},

@@ -12,7 +12,7 @@ CASES = (
        present={
            "at the configured cap": {"requests_waiting": At("queue", 20), "waiting_over_running": At("share", 1), "kv_usage_max": At("roomy", -0.05),
                                      "running_over_cap": At("at_cap", 0.01), "running_pinned": At("at_cap", -0.2)},
-           "pinned, cap not known": {"requests_waiting": At("queue", 20), "waiting_over_running": At("share", 1), "kv_usage_max": At("roomy", -0.05),
+           "pinned, cap not known": {"requests_waiting": At("queue", 20), "waiting_over_running": (At("share", 1), At("at_cap", 1)), "kv_usage_max": At("roomy", -0.05),
                                      "running_pinned": At("at_cap", 0.01)},
        },
        absent={
@@ -26,6 +26,8 @@ CASES = (
                {"requests_waiting": 3, "waiting_over_running": 3 / 240, "kv_usage_max": 0.6, "running_over_cap": 0.94, "running_pinned": 0.95},
            "The batch is at its cap and nobody waits: the cap fits the load.":
                {"requests_waiting": 0, "waiting_over_running": 0, "kv_usage_max": 0.4, "running_over_cap": 1, "running_pinned": 1},
+           "The batch stands at 100 of 256 with 150 waiting: the cap is known and far away.":
+               {"requests_waiting": 150, "waiting_over_running": 1.5, "kv_usage_max": 0.5, "running_over_cap": 0.39, "running_pinned": 1},
        }),
     of("client_overdrive",
        present={"a closed loop queues": {"client_closed_loop": 1, "requests_waiting": At("queue", 100)}},
@@ -121,10 +123,10 @@ CASES = (
        absent={"room for many": {"config_kv_max_concurrency": At("few", 10)}},
        look_alike={"2.4 requests of 128k tokens are 300 of 1k: the figure is about the longest context.": {"config_kv_max_concurrency": 2.4}}),
     of("startup_failure",
-       present={"one request does not fit": {"log_kv_too_small": 1}, "SGLang's pool": {"log_pool_too_small_sglang": 1}},
-       absent={"neither": {"log_kv_too_small": 0, "log_pool_too_small_sglang": 0}},
+       present={"one request does not fit": {"log_kv_too_small": 1}, "SGLang's pool": {"log_pool_too_small_sglang": 1}, "another process holds the memory": {"log_memory_busy": 1}},
+       absent={"none": {"log_kv_too_small": 0, "log_pool_too_small_sglang": 0, "log_memory_busy": 0}},
        look_alike={"A dead engine with an out-of-memory error started all right and failed later.":
-                   {"log_kv_too_small": 0, "log_pool_too_small_sglang": 0, "log_oom_cuda": 1, "log_engine_dead": 1}}),
+                   {"log_kv_too_small": 0, "log_pool_too_small_sglang": 0, "log_memory_busy": 0, "log_oom_cuda": 1, "log_engine_dead": 1}}),
     of("memory_exhausted",
        present={"out of memory": {"log_oom_cuda": 1}},
        absent={"none": {"log_oom_cuda": 0}},

@@ -33,6 +33,15 @@ CASES = (
        absent={"reused": {"config_decode_role": 1, "kv_usage_max": At("full", 0.01), "external_hit_ratio": At("high", 0.05), "prefix_hit_ratio": At("low", 0.4)}},
        look_alike={"No local hits on a decode worker are normal while its pool is half empty.":
                    {"config_decode_role": 1, "kv_usage_max": 0.45, "external_hit_ratio": 1.0, "prefix_hit_ratio": 0}}),
+    of("prefill_pool_short",
+       present={"prefill is flat out": {"prefill_saturated": 1, "config_prefill_role": 1}},
+       absent={"room": {"prefill_saturated": 0, "config_prefill_role": 1}},
+       look_alike={"Flat prompt throughput on an engine that does both is another matter.": {"prefill_saturated": 1, "config_prefill_role": 0}}),
+    of("transfers_in_flight",
+       present={"KV on its way": {"config_decode_role": 1, "waiting_deferred": 6, "waiting_capacity": 0, "kv_usage_max": At("roomy", -0.05)}},
+       absent={"the pool is full": {"config_decode_role": 1, "waiting_deferred": 6, "waiting_capacity": 0, "kv_usage_max": At("roomy", 0.1)}},
+       look_alike={"Deferred on an engine of its own: nothing is being sent there.":
+                   {"config_decode_role": 0, "waiting_deferred": 6, "waiting_capacity": 0, "kv_usage_max": 0.3}}),
     of("short_prompts_pd",
        present={"short": {"config_disaggregated": 1, "prompt_len_mean": At("short", -10)}},
        absent={"long": {"config_disaggregated": 1, "prompt_len_mean": At("short", 4000)}},

@@ -26,6 +26,11 @@ CASES = (
            "Four adapters were loaded once each, and all of them fit.":
                {"waiting_deferred": 0, "lora_slots": 4, "lora_overflow_max": 1.0, "lora_pool_usage": 1.0, "requests_waiting": 0, "log_lora_load": 4},
        }),
+    of("autoscaler_asleep",
+       present={"scaled, and a queue": {"config_autoscaled": 1, "requests_waiting": At("queue", 10)}},
+       absent={"no queue": {"config_autoscaled": 1, "requests_waiting": At("queue", -0.5)}},
+       look_alike={"A nightly batch of 900 queues behind an autoscaler: nobody waits for it.":
+                   {"config_autoscaled": 1, "requests_waiting": 900, "client_offline": 1}}),
     of("fleet_saturated",
        present={"all full, all queue": {"ranks": 4, "waiting_rank_spread": At("even", 0.05), "waiting_rank_max": At("queue", 10), "kv_rank_min": At("busy", 0.05)}},
        absent={"one has room": {"ranks": 4, "waiting_rank_spread": At("even", 0.05), "waiting_rank_max": At("queue", 10), "kv_rank_min": At("busy", -0.2)}},

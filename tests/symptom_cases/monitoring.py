@@ -29,6 +29,10 @@ CASES = (
        absent={"work": {"requests_running_max": 2, "requests_waiting_max": 0, "tokens_moved": 900}},
        look_alike={"No request at either scrape, but 4,000 tokens between them: short requests came and went.":
                    {"requests_running_max": 0, "requests_waiting_max": 0, "tokens_moved": 4000}}),
+    of("log_incomplete",
+       present={"half of the engines": {"log_rank_share": 0.5, "requests_waiting_max": 0}},
+       absent={"all engines": {"log_rank_share": 1, "requests_waiting_max": 0}},
+       look_alike={"Two of four engines, and those two queue: what is seen is enough to act.": {"log_rank_share": 0.5, "requests_waiting_max": 40}}),
     of("metrics_missing",
        present={"no engine series": {"engine_series": 0, "scrapes": 4}},
        absent={"series": {"engine_series": 400, "scrapes": 4}},
@@ -38,8 +42,10 @@ CASES = (
        absent={"alike": {"throughput_gauge_ratio": At("times", -0.05)}},
        look_alike={"The counters move a third faster than a gauge that averages ten seconds.": {"throughput_gauge_ratio": 1.3}}),
     of("stale_gauge",
-       present={"still since the last step": {"stalled_seconds": At("still", 10), "requests_running_last": 5, "requests_waiting_last": 0}},
-       absent={"a short pause": {"stalled_seconds": At("still", -1), "requests_running_last": 5, "requests_waiting_last": 0}},
+       present={"clients cancelled": {"stalled_seconds": At("still", 10), "requests_running_last": 5, "requests_waiting_last": 0, "aborted": 5},
+                "by the log": {"stalled_seconds": At("still", 10), "requests_running_last": 5, "requests_waiting_last": 0, "log_aborted": 5}},
+       absent={"a short pause": {"stalled_seconds": At("still", -1), "requests_running_last": 5, "requests_waiting_last": 0, "aborted": 5},
+               "nobody cancelled": {"stalled_seconds": At("still", 60), "requests_running_last": 5, "requests_waiting_last": 0, "aborted": 0, "log_aborted": 0}},
        look_alike={"Nothing moves, but six requests wait: that is a hang, not a stale gauge.":
                    {"stalled_seconds": 90, "requests_running_last": 5, "requests_waiting_last": 6}}),
     of("unbounded_output",

@@ -35,11 +35,18 @@ CASES = (
        present={
            "no custom all-reduce": {"config_tp": 4, "log_custom_allreduce_disabled": 1},
            "no peer-to-peer": {"config_tp": 4, "log_p2p_disabled": 1},
+           "over TCP": {"config_tp": 4, "log_nccl_socket": 1},
            "uneven and cool": {"config_tp": 4, "gpu_utilization_spread": At("spread", 0.05), "gpu_power_share_max": At("power", -0.1),
-                               "log_custom_allreduce_disabled": 0, "log_p2p_disabled": 0},
+                               "log_custom_allreduce_disabled": 0, "log_p2p_disabled": 0, "log_nccl_socket": 0},
        },
-       absent={"even": {"config_tp": 4, "gpu_utilization_spread": At("spread", -0.04), "log_custom_allreduce_disabled": 0, "log_p2p_disabled": 0}},
+       absent={"even": {"config_tp": 4, "gpu_utilization_spread": At("spread", -0.04), "log_custom_allreduce_disabled": 0, "log_p2p_disabled": 0, "log_nccl_socket": 0}},
        look_alike={"One GPU needs no all-reduce: the warning is harmless there.": {"config_tp": 1, "log_custom_allreduce_disabled": 1},
                    "One rank idles between steps, but the others draw all their power: compute is the limit.":
-                   {"config_tp": 4, "gpu_utilization_spread": 0.3, "gpu_power_share_max": 0.98, "log_custom_allreduce_disabled": 0, "log_p2p_disabled": 0}}),
+                   {"config_tp": 4, "gpu_utilization_spread": 0.3, "gpu_power_share_max": 0.98, "log_custom_allreduce_disabled": 0, "log_p2p_disabled": 0, "log_nccl_socket": 0}}),
+    of("tp_too_wide",
+       present={"small and idle": {"config_tp": At("wide", 4), "billions_per_rank": At("small", -0.05), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": 40}},
+       absent={"large": {"config_tp": At("wide", 4), "billions_per_rank": At("small", 9), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": 40},
+               "no load": {"config_tp": At("wide", 4), "billions_per_rank": At("small", -0.05), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": 2}},
+       look_alike={"A 14B model on eight ranks whose GPUs are at 95 %: they are used.":
+                   {"config_tp": 8, "billions_per_rank": 1.75, "gpu_utilization_max": 0.95, "requests_running_max": 200}}),
 )  # fmt: skip

@@ -10,17 +10,17 @@ from symptom_cases import of
 CASES = (
     of("low_spec_acceptance",
        present={
-           "hardly any": {"spec_acceptance": At("low", -0.005), "spec_drafted": At("floor", 1000), "requests_running": At("busy", -0.5)},
+           "hardly any": {"spec_acceptance": At("low", -0.005), "spec_drafted": At("floor", 1000)},
+           "few, and the steps gain little": {"spec_acceptance": At("low", -0.005), "spec_accept_length": At("pays", -0.01), "spec_drafted": At("floor", 1000)},
            "short steps": {"spec_accept_length": At("short", -0.01), "spec_drafted": At("floor", 1000)},
-           "under load": {"spec_acceptance": At("half", -0.005), "requests_running": At("busy", 10), "spec_accept_length": 9, "spec_drafted": At("floor", 1000)},
        },
        absent={
-           "good": {"spec_acceptance": (At("half", 0.01), At("low", 0.01)), "spec_accept_length": At("short", 1), "requests_running": At("busy", 10)},
+           "good": {"spec_acceptance": At("low", 0.3), "spec_accept_length": At("short", 1)},
            "too few drafts": {"spec_acceptance": At("low", -0.1), "spec_drafted": At("floor", -0.5)},
        },
        look_alike={
-           "45 % accepted at two running requests: five drafted tokens still give 3.2 tokens per step.":
-               {"spec_acceptance": 0.45, "spec_accept_length": 3.2, "requests_running": 2, "spec_drafted": 60000},
+           "22 % of eight drafted positions are accepted: each step still gives 2.8 tokens.":
+               {"spec_acceptance": 0.22, "spec_accept_length": 2.8, "requests_running": 2, "spec_drafted": 60000},
            "12 % of 40 drafted tokens is one short probe.": {"spec_acceptance": 0.12, "spec_accept_length": 1.2, "requests_running": 1, "spec_drafted": 40},
        }),
     of("spec_acceptance_collapsed",
@@ -35,6 +35,12 @@ CASES = (
        present={"chance level": {"spec_acceptance": At("nothing", -0.0001), "spec_drafted": At("floor", 20000), "config_spec": 1}},
        absent={"something": {"spec_acceptance": At("nothing", 0.3), "spec_drafted": At("floor", 20000), "config_spec": 1}},
        look_alike={"Zero of 120 drafted tokens on the first request says nothing yet.": {"spec_acceptance": 0, "spec_drafted": 120, "config_spec": 1}}),
+    of("spec_undecided",
+       present={"middling under load": {"spec_acceptance": At("half", -0.005), "requests_running": At("busy", 10), "spec_accept_length": At("short", 1)}},
+       absent={"good": {"spec_acceptance": At("half", 0.04), "requests_running": At("busy", 10), "spec_accept_length": At("short", 1)},
+               "alone": {"spec_acceptance": At("half", -0.005), "requests_running": At("busy", -0.5), "spec_accept_length": At("short", 1)}},
+       look_alike={"40 % at three running requests: steps are short of work there, and 2.6 tokens each is a gain.":
+                   {"spec_acceptance": 0.4, "requests_running": 3, "spec_accept_length": 2.6}}),
     of("spec_position_cliff",
        present={"only the first": {"spec_first_position": At("good", 0.1), "spec_second_position": At("cliff", -0.005)}},
        absent={"both": {"spec_first_position": At("good", 0.1), "spec_second_position": At("cliff", 0.3)}},
