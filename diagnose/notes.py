@@ -9,9 +9,9 @@ from diagnose import facts as facts_module
 from diagnose.compare import Comparison
 from diagnose.engines.catalog import signal_title, signal_unit
 from diagnose.model import Finding, Value
-from diagnose.report.words import quantity
 from diagnose.subjects import Subject
 from diagnose.symptoms import Symptom, grammar
+from diagnose.wording import quantity
 
 _COUNTS = {"config_tp", "config_pp", "config_dp", "config_max_loras", "config_spec_tokens", "config_max_num_seqs"}
 _FIELD = re.compile(r"\{(\w+)\}")
