@@ -38,8 +38,9 @@ def line(signals: Mapping[str, Value]) -> str:
         if signal not in signals:
             continue
         text = f"{label} {_short(signal, signals[signal])}"
-        if second in signals and signals[second].value != signals[signal].value:
-            text += f" ({second_label} {_short(second, signals[second])})"
+        beside = _short(second, signals[second]) if second in signals else ""
+        if beside and not text.endswith(f" {beside}"):
+            text += f" ({second_label} {beside})"
         parts.append(text)
     if parts and any(v.since_start for v in signals.values()):
         parts.append("latencies and ratios since start")

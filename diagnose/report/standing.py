@@ -66,7 +66,7 @@ def missing_lines(diagnosis: Diagnosis) -> tuple[str, ...]:
     watched = any(t.scrapes > 1 for t in diagnosis.targets)
     ways: dict[str, list[str]] = {}
     for item in diagnosis.missing:
-        if not (watched and item.how.startswith("scrape /metrics twice")):
+        if not (watched and item.how.startswith("scrape ")):
             ways.setdefault(words.clean(item.how), []).append(shorten(words.clean(item.what)))
     lines = [_way(how, items) for how, items in sorted(ways.items(), key=lambda way: -len(way[1]))]
     return (*lines[:_MOST], *more(len(lines) - _MOST, "way"))
