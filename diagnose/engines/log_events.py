@@ -53,6 +53,15 @@ def patterns() -> tuple[LogPattern, ...]:
 
 
 @cache
+def _by_hint() -> tuple[tuple[str, tuple[tuple[int, LogPattern], ...]], ...]:
+    """Numbered patterns by hint: one look for a literal decides over all of them."""
+    hints: dict[str, list[tuple[int, LogPattern]]] = {}
+    for number, pattern in enumerate(patterns()):
+        hints.setdefault(pattern.hint, []).append((number, pattern))
+    return tuple((hint, tuple(numbered)) for hint, numbered in hints.items())
+
+
+@cache
 def ids() -> frozenset[str]:
     """Every event id that a pattern can give."""
     return frozenset(p.id for p in patterns())
@@ -66,9 +75,12 @@ def compiled(regex: str) -> re.Pattern[str]:
 
 def match(line: str) -> Iterator[tuple[LogPattern, dict[str, str]]]:
     """The patterns that a line matches, with the text of their groups; the first wording of an id wins."""
+    hinted = [group for hint, group in _by_hint() if hint in line]
+    if not hinted:
+        return
     seen: set[str] = set()
-    for pattern in patterns():
-        if pattern.hint in line and pattern.id not in seen:
+    for _, pattern in sorted((p for group in hinted for p in group), key=lambda numbered: numbered[0]):
+        if pattern.id not in seen:
             found = compiled(pattern.regex).search(line)
             if found:
                 seen.add(pattern.id)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_LINE = 200_000
-_ANSI = re.compile(r"(?:\x1b|\u241b|\\u001b|\\x1b|\\033|\^\[|#x1B)\[[0-9;?]*[A-Za-z]|(?<![\w\]])\[(?:\d{1,3};?){1,4}m")
+_ANSI = re.compile(r"(?:\x1b|\u241b|\\u001b|\\x1b|\\033|\^\[|#x1B)\[[0-9;?]*[A-Za-z]|\[(?:\d{1,3};?){1,4}m")
 _QUOTE = re.compile(r"^\s*(?:>\s?)+")
 _STAMP = r"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|[+-]\d\d:?\d\d)?"
 _OUTER_STAMP = re.compile(r"^\s*\[?" + _STAMP + r"\]?\s+(?:(?:stdout|stderr) (?P<part>[FP]) )?")

@@ -46,8 +46,8 @@ class GpuTable:
             return {}
         if line.startswith("|"):
             return self._box(line)
-        cells = line.split(",")
-        if not self.columns or len(cells) != len(self.columns):
+        cells = line.split(",") if self.columns else []
+        if not cells or len(cells) != len(self.columns):
             return {}
         out: Values = {}
         for cell, column in zip(cells, self.columns, strict=True):
@@ -76,6 +76,8 @@ class ProcessTable:
 
     def feed(self, line: str) -> Values:
         """The values of one row; empty for any other line."""
+        if not self.columns and "%CPU" not in line:
+            return {}
         words = line.split()
         if "%CPU" in words and "PID" in words:
             self.columns = words
@@ -103,7 +105,9 @@ class StackDump:
             ended = list(self.end())
             self.thread, self.header = found, line.strip()
             return True, ended
-        if self.thread and (frame := _FRAME.match(line)):
+        if self.thread is None:
+            return False, []
+        if frame := _FRAME.match(line):
             self.frames.append(f"{frame.group(1)} ({frame.group(2)})")
             return True, []
         return False, list(self.end())

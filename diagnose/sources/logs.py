@@ -218,9 +218,10 @@ class _Reader:
         if any(quiet in text for quiet in _QUIET):
             return
         copy = bool(_COPY.search(text[:120]))
-        found = False
-        for pattern, groups in log_events.match(text):
-            found = True
+        matched = list(log_events.match(text))
+        if not matched and self.lines.continuations(1) and not self.in_traceback and log_lines.is_head(text):
+            line, matched = log_wrap.rejoined(line, self.lines, _matches, len)
+        for pattern, groups in matched:
             fields = log_events.fields(pattern, groups)
             if pattern.id in ("graph_capture_begin", "graph_capture_end"):
                 self.capturing = pattern.id == "graph_capture_begin"
@@ -233,9 +234,9 @@ class _Reader:
                 self.fact("engine", pattern.engine, line.number)
             for fact_id, value in () if copy else log_events.facts(pattern, groups):
                 self.fact(fact_id, value, line.number)
-        self._traceback(line, found)
+        self._traceback(line)
 
-    def _traceback(self, line: Line, known: bool) -> None:
+    def _traceback(self, line: Line) -> None:
         """The last line of a traceback, also when its lines carry the engine's prefix or its begin is missing."""
         body = log_lines.message(line.text)
         if body.startswith(("Traceback (most recent", "  File ")) or "Traceback (most recent call last)" in body:
@@ -260,6 +261,10 @@ class _Reader:
                 notes.append(f"log {self.run}: {count:,} events {event_id}, the first {MAX_EVENTS_PER_ID:,} are kept")
         return Observations(stats=tuple(self.stats), events=tuple(self.events), facts=tuple(self.facts.values()),
                             notes=tuple(notes))  # fmt: skip
+
+
+def _matches(text: str) -> list[tuple[log_events.LogPattern, dict[str, str]]]:
+    return list(log_events.match(text))
 
 
 _PERIODIC: tuple[tuple[str, str, Callable[[str], Values]], ...] = (
