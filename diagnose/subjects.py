@@ -14,6 +14,18 @@ from diagnose.series import TargetSeries
 from diagnose.signals import metric_signals
 
 
+# facts that show that the engine's arguments were read, so that what is not among them stands at its default
+_FLAGS = {
+    "tp",
+    "dtype",
+    "enforce_eager",
+    "gpu_memory_utilization",
+    "mem_fraction_static",
+    "max_num_seqs",
+    "spec_method",
+}
+
+
 @dataclass(frozen=True)
 class Subject:
     """One thing that gets findings. ``kind`` is target, run, fleet or comparison."""
@@ -102,7 +114,7 @@ def _resolved(facts: Iterable[Fact]) -> dict[str, Fact]:
     """The most trusted facts, with the engine's version defaults filled in last."""
     held = facts_module.best(facts)
     engine, version = facts_module.text(held.get("engine")), facts_module.text(held.get("engine_version"))
-    seen = any(f.source in ("launch", "server_info", "log") for f in held.values())
+    seen = any(f.source == "launch" or (f.source in ("server_info", "log") and f.id in _FLAGS) for f in held.values())
     return {**facts_module.best(default_facts(engine, version, launch_seen=seen)), **held} if engine else held
 
 
