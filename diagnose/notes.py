@@ -75,7 +75,8 @@ def notes(
             where = f" ({pair.condition})" if pair.condition else ""
             out.append(f"{pair.better} beats {pair.worse} by {quantity(pair.gain, 'ratio')} in {pair.metric}{where}")
         out += [f"{a} and {b} differ in more than one thing: not comparable" for a, b in comparison.mixed[:2]]
-    if any(
+    measured = any("client_closed_loop" in s.signals or "bench_ttft_mean" in s.signals for s in subjects)
+    if measured and any(
         s.signals.get("preemptions_per_finished") and s.signals["preemptions_per_finished"].value > 0.1
         for s in subjects
     ):

@@ -13,7 +13,6 @@ from diagnose.model import Fact, LogStat, Observations, Value
 from diagnose.series import TargetSeries
 from diagnose.signals import metric_signals
 
-
 # facts that show that the engine's arguments were read, so that what is not among them stands at its default
 _FLAGS = {
     "tp",
