@@ -1,50 +1,62 @@
-"""The report for a terminal: fits ``width``, readable without colour, one screen for one engine."""
+"""The report for a terminal: fits ``width``, readable without colour, one screen for one engine.
+
+Lines are laid out here as styled spans; rich turns them into colour, and is loaded only for that.
+"""
 
 from __future__ import annotations
 
-from io import StringIO
-from typing import TYPE_CHECKING
+import textwrap
+from collections.abc import Iterator
 
 from diagnose.model import Diagnosis
 from diagnose.report import fleet, words
 from diagnose.report.document import Page, Section, page
 
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+Line = list[tuple[str, str]]  # text and style of each span
 
 _STYLES = {"act": "bold yellow", "healthy": "bold green", "engine-fault": "bold red", "cannot-tell": "bold cyan"}
-_LABEL = 7
+_LABEL = 8
 _FEWEST = 40
 _CONTEXT = ("load", "models", "also", "guide", "missing", "note")
 
 
 def render(diagnosis: Diagnosis, *, width: int = 80, color: bool = False) -> str:
     """The report as text with trailing newline; escape codes only with ``color``."""
+    lines = list(_lines(page(diagnosis), max(_FEWEST, width)))
+    if color:
+        return _coloured(lines)
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in lines) + "\n"
+
+
+def _coloured(lines: list[Line]) -> str:
+    from io import StringIO
+
     from rich.console import Console
+    from rich.text import Text
 
     out = StringIO()
     console = Console(
-        file=out, width=max(_FEWEST, width), force_terminal=color, no_color=not color, highlight=False, markup=False,
-        emoji=False, color_system="standard" if color else None, legacy_windows=False,
+        file=out, width=1000, force_terminal=True, color_system="standard", highlight=False, emoji=False,
+        legacy_windows=False, no_color=False,
     )  # fmt: skip
-    _print(console, page(diagnosis))
-    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines()) + "\n"
+    for line in lines:
+        console.print(Text.assemble(*line), soft_wrap=True)
+    return out.getvalue()
 
 
-def _print(console: Console, shown: Page) -> None:
-    console.print(_header(shown, console.width))
-    console.print()
+def _lines(shown: Page, width: int) -> Iterator[Line]:
+    accent = _STYLES.get(shown.verdict, "bold")
+    yield _header(shown, width, accent)
+    yield []
     if shown.table is not None:
-        console.print(_fleet(shown.table, console.width))
-        if shown.table.rest:
-            console.print(shown.table.rest)
-        console.print()
+        yield from ([(line, "")] for line in _fleet(shown.table, width))
+        yield []
     acting = True
     for section in _with_headline(shown):
         if acting and section.label in _CONTEXT:
-            console.print()
+            yield []
             acting = False
-        console.print(_section(section, _STYLES.get(shown.verdict, "bold")))
+        yield from _section(section, width, accent)
 
 
 def _with_headline(shown: Page) -> tuple[Section, ...]:
@@ -55,56 +67,41 @@ def _with_headline(shown: Page) -> tuple[Section, ...]:
     return (Section("NEXT", (shown.headline,)), *shown.sections)
 
 
-def _header(shown: Page, width: int) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
+def _header(shown: Page, width: int, accent: str) -> Line:
+    """Who, how much was seen, and the verdict at the right edge; the name is cut to what is left."""
     verdict = words.VERDICT_WORDS.get(shown.verdict, shown.verdict)
-    verdict += f" ({shown.confidence} confidence)" if shown.confidence else ""
-    row = Table.grid(expand=True, padding=(0, 2, 0, 0), pad_edge=False)
-    row.add_column(ratio=1, overflow="ellipsis", no_wrap=True)
-    row.add_column(justify="right", no_wrap=True)
-    row.add_column(justify="right", no_wrap=True)
-    room = width - len(verdict) - len(shown.seen) - 4
-    row.add_row(
-        Text(
-            shown.subject if len(shown.subject) <= room else shown.subject[: max(8, room - 1)] + "…",
-            style="bold" if shown.subject else "",
-        ),
-        Text(shown.seen),
-        Text(verdict, style=_STYLES.get(shown.verdict, "bold")),
-    )
-    return row
+    sure = f" ({shown.confidence} confidence)" if shown.confidence else ""
+    if len(f"{shown.subject}  {shown.seen}  {verdict}{sure}") <= width:
+        verdict += sure
+    seen = f"  {shown.seen}" if len(shown.seen) + len(verdict) + _LABEL < width else ""
+    room = width - len(verdict) - len(seen) - 2
+    subject = shown.subject if len(shown.subject) <= room else shown.subject[: room - 1] + "…"
+    return [(subject.ljust(room), "bold"), (seen, ""), ("  ", ""), (verdict, accent)]
 
 
-def _section(section: Section, accent: str) -> RenderableType:
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
-    grid.add_column(width=_LABEL, no_wrap=True)
-    grid.add_column(overflow="fold")
-    label = Text(section.label, style=accent if section.label == "NEXT" else "dim")
-    for line in section.lines:
-        grid.add_row(label, Text(line, style="bold" if section.label in ("NEXT", "") else ""))
-        label = Text("")
-    for line in section.strong:
-        grid.add_row(label, Padding(Text(line, style=accent), (0, 0, 0, 2)))
-        label = Text("")
-    return grid
+def _section(section: Section, width: int, accent: str) -> Iterator[Line]:
+    label, style = section.label.ljust(_LABEL), accent if section.label == "NEXT" else "dim"
+    spans = [(text, "bold" if section.label == "NEXT" else "", "") for text in section.lines]
+    spans += [(text, accent, "  ") for text in section.strong]
+    for text, weight, indent in spans:
+        for part in _wrap(text, width - _LABEL - len(indent)):
+            yield [(label, style), (indent, ""), (part, weight)]
+            label = " " * _LABEL
 
 
-def _fleet(table: fleet.Table, width: int) -> RenderableType:
+def _wrap(text: str, room: int) -> list[str]:
+    return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+
+
+def _fleet(table: fleet.Table, width: int) -> list[str]:
     """The table: numbers keep their width, names are cut to what is left."""
-    from rich.text import Text
-
     widths = [max(len(cell) for cell in column) for column in zip(fleet.HEADINGS, *table.rows, strict=True)]
     left = width - widths[1] - sum(widths[3:]) - 2 * (len(widths) - 1)
     widths[2] = min(widths[2], max(8, left // 2))
     widths[0] = min(widths[0], max(8, left - widths[2]))
     lines = [_row(row, widths) for row in (fleet.HEADINGS, *table.rows)]
-    return Text("\n".join([lines[0], "-" * len(lines[0]), *lines[1:]]), no_wrap=True)
+    whole = [lines[0], "-" * len(lines[0]), *lines[1:], *([table.rest] if table.rest else [])]
+    return [line[:width] for line in whole]
 
 
 def _row(cells: tuple[str, ...], widths: list[int]) -> str:
