@@ -17,6 +17,7 @@ _DUMP = re.compile(
     r"(non-default args:\s*|\bargs:\s*|server_args\s*=\s*)?"
     r"(\{\s*['\"]|\b(?:sgl\.|vllm\.)?(?:Namespace|ServerArgs|LLM|Engine|AsyncEngineArgs|EngineArgs|AsyncLLM)\((?=\s*[\w'\"]))"
 )
+_CALL = re.compile(r"\b(?:Namespace|ServerArgs|LLM|Engine|AsyncEngineArgs|EngineArgs|AsyncLLM)\(\s*\w")
 # A parsed command line holds defaults; SGLang's arguments are resolved when they are logged.
 _MODES = {"Namespace": "dump", "ServerArgs": "resolved"}
 # Options of ``docker run`` that take a value.
@@ -57,7 +58,8 @@ def _remark_facts(remarks: tuple[Remark, ...], run: str, where: str) -> Iterator
 
 def _facts(text: str, run: str, where: str) -> Iterator[Fact]:
     body = "\n".join(_relabelled(line) for line in text.splitlines())
-    documents = [] if body != text.rstrip("\n") else launch_yaml.load(text)
+    relabelled, called = body != text.rstrip("\n"), bool(_CALL.search(text))
+    documents = [] if relabelled or called else launch_yaml.load(text)
     if documents:
         for document in documents:
             yield from _document(document, run, where)

@@ -18,6 +18,7 @@ _REMARK = re.compile(r"\s#\s.*$")
 _ENV = re.compile(r"(?:export\s+|env\s+|set\s+)?([A-Za-z_]\w*)=")
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
 _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|['"\\])+""", re.S)
+MAX_QUOTED = 20_000
 _BEFORE = ("export", "env", "set", "sudo", "nohup", "exec", "time", "command")
 _SPLIT = re.compile(r"\s(?:&&|\|\||;|\||&)(?=\s|$)|;\s*$")
 
@@ -57,9 +58,9 @@ def logical_lines(text: str) -> Iterator[str]:
             held = held[:-1].rstrip()
             if number + 1 < len(lines) and lines[number + 1].strip():
                 continue
-        if _open_quote(held) and number + 1 < len(lines):
+        if number + 1 < len(lines) and len(held) < MAX_QUOTED and _open_quote(held):
             continue
-        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
+        following = next((ahead.strip() for ahead in lines[number + 1 : number + 3] if ahead.strip()), "")
         if re.match(r"--?[a-zA-Z]", following):
             continue
         yield held
