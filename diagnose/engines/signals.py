@@ -178,6 +178,7 @@ _LIST = (
     _s("gpu_utilization_max", "ratio", "GPU utilization, highest"),
     _s("gpu_power_share_max", "ratio", "power draw over power limit, highest"),
     _s("busy_poll", "lines", "stack samples of an idle polling loop"),
+    _s("client_concurrency", "requests", "requests that the client keeps in flight"),
     _s("client_closed_loop", "ratio", "1 when the client keeps a fixed number in flight or sends all at once"),
     _s("scaling_efficiency", "ratio", "throughput growth over concurrency growth in the benchmark"),
     _s("offered_over_served", "ratio", "offered over served request rate of the benchmark"),

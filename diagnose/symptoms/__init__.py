@@ -6,9 +6,9 @@ import functools
 import importlib
 import pkgutil
 
-from diagnose.symptoms.declare import At, Case, Symptom, Threshold
+from diagnose.symptoms.declare import At, Symptom, Threshold
 
-__all__ = ["At", "Case", "Symptom", "Threshold", "all_symptoms"]
+__all__ = ["At", "Symptom", "Threshold", "all_symptoms"]
 
 
 @functools.cache

@@ -11,6 +11,7 @@ SYMPTOM = Symptom(
     when="waiting_deferred >= deferred and (lora_slots >= 1 or config_lora == 1) or lora_overflow_max > 1 and lora_overflow_min <= 1 and ab_workload_gain > slower "
     "or lora_pool_usage >= 0.99 and requests_waiting >= 1 and kv_usage_max < roomy or log_lora_load >= loads "
     "unless waiting_capacity >= capacity and kv_usage_max >= roomy",
+    applies="config_lora == 1",
     meaning="More adapters are asked for than fit on the GPU at once: requests wait for a slot, or adapters are loaded again and again. Raise the slots, or route by adapter.",
     thresholds=(
         Threshold("deferred", 0.3, "requests", 0.05, 1000.0, "requests set aside for another reason than capacity"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diagnose.symptoms import grammar
@@ -32,18 +31,10 @@ class At:
 
 
 @dataclass(frozen=True)
-class Case:
-    """Signals under which the symptom must give ``verdict``; signals not named are missing."""
-
-    title: str
-    verdict: str
-    signals: Mapping[str, float | At]
-
-
-@dataclass(frozen=True)
 class Symptom:
     """One pattern over signals.
 
+    ``applies`` names what the symptom is about; where that is known to be off, the verdict is not-applicable.
     kind: ``fault`` the engine or a metric is broken, no tuning; ``cause`` a limit that hurts now; ``effect`` pain that
     causes explain; ``opportunity`` something free is left unused; ``monitoring`` the view is incomplete (cannot-tell
     when nothing else decides); ``benign`` looks alarming and is not (explains the symptoms that it names);
@@ -65,7 +56,6 @@ class Symptom:
     say: str = ""
     missing: str = ""
     alert: str = ""
-    cases: tuple[Case, ...] = ()
 
     def node(self) -> grammar.Node:
         """The parsed condition."""

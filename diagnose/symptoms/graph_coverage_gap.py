@@ -10,6 +10,7 @@ SYMPTOM = Symptom(
     hold=300.0,
     when="graph_share < covered and requests_running_max >= 1 or running_over_graph_max > 1 and graph_cliff_ratio < cliff "
     "unless config_enforce_eager == 1 or config_cpu == 1",
+    applies="config_cpu == 0",
     meaning="The batch is larger than the largest captured one, so steps run eagerly. Slower steps enlarge the batch further: "
     "a slow state that feeds itself. Capture the batch sizes that the load uses.",
     thresholds=(

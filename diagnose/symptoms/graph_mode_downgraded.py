@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="opportunity",
     severity="info",
     when="log_graph_mode_downgraded > 0 unless config_cpu == 1",
+    applies="config_cpu == 0",
     meaning="The attention backend or another feature does not support full graphs, so part of every step runs eagerly.",
     moves=("2.2/full-mode",),
     confidence="low",

@@ -9,6 +9,7 @@ SYMPTOM = Symptom(
     severity="ticket",
     hold=600.0,
     when="(spec_acceptance < low unless spec_accept_length >= pays) or spec_accept_length < short unless spec_drafted < floor",
+    applies="config_spec == 1",
     meaning="Most drafted tokens are thrown away: each step verifies work that does not count. Below 50 % acceptance speculation hurts under load.",
     thresholds=(
         Threshold("low", 0.3, "ratio", 0.01, 0.9, "hardly any draft pays for its verification"),

@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="ticket",
     when="config_mla == 1 and config_tp >= wide and (kv_usage_max >= full or preemptions >= 5) and (requests_waiting >= 1 or preemptions >= 5) unless config_dp_attention == 1 or config_dp >= 2",
+    applies="config_tp >= 2",
     meaning="A latent-attention model has one KV head: each tensor-parallel rank holds the whole cache, so wider TP adds no room. Use data-parallel attention.",
     thresholds=(
         Threshold("wide", 4.0, "ranks", 2.0, 64.0, "at two ranks the loss is small"),

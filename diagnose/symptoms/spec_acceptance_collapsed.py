@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="fault",
     severity="ticket",
     when="spec_accept_length_peak >= good and spec_accept_length_last <= dead",
+    applies="config_spec == 1",
     meaning="Acceptance was good and fell to exactly one token per step. A weak draft is bad from the start; this is the draft "
     "state getting out of step (cache eviction, hybrid state). Restart or upgrade, do not retune the draft.",
     thresholds=(

@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="ticket",
     when="spec_decay < decay and spec_accept_length_last > 1.05",
+    applies="config_spec == 1",
     meaning="Acceptance falls steadily while the run goes on (longer contexts than the draft was trained for, or growing batches). Draft fewer tokens or switch off at load.",
     thresholds=(Threshold("decay", 0.75, "ratio", 0.1, 1.0, "second half over first half of the run"),),
     moves=("3.2/load-aware", "3.2/fewer-tokens"),

@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="ticket",
     when="spec_acceptance < nothing and spec_drafted >= floor and config_spec == 1",
+    applies="config_spec == 1",
     meaning="Practically zero acceptance from the start: the draft does not fit the target (wrong head, vocabulary, or lookup on text that does not repeat).",
     thresholds=(
         Threshold("nothing", 0.02, "ratio", 0.0, 0.2, "chance level"),

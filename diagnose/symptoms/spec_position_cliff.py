@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="ticket",
     when="spec_first_position >= good and spec_second_position < cliff",
+    applies="config_spec == 1",
     meaning="Positions after the first are wasted (parallel drafting with a grammar, a head trained for one token). Draft one token only.",
     thresholds=(
         Threshold("good", 0.5, "ratio", 0.1, 1.0, "the first position works"),

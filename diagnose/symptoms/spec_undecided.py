@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="monitoring",
     severity="info",
     when="spec_acceptance < half and requests_running >= busy and spec_accept_length >= short",
+    applies="config_spec == 1",
     meaning="Below 50 % acceptance speculation usually loses at this batch size, but each step still gains tokens: only throughput at the same batch without speculation decides.",
     thresholds=(
         Threshold("half", 0.5, "ratio", 0.1, 0.95, "the guide: below 50 % speculation hurts"),

@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="opportunity",
     severity="ticket",
     when="config_tp >= 2 and (log_nccl_socket > 0 or log_custom_allreduce_disabled > 0 or log_p2p_disabled > 0 or gpu_utilization_spread >= spread and gpu_power_share_max < power)",
+    applies="config_tp >= 2",
     meaning="Peer-to-peer copies or the custom all-reduce are off, so every layer's reduction goes through the host. Restore them, or use fewer ranks.",
     thresholds=(
         Threshold("spread", 0.25, "ratio", 0.05, 1.0, "ranks of one group should be equally busy"),

@@ -8,6 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="ticket",
     when="config_tp >= wide and billions_per_rank < small and gpu_utilization_max < busy and requests_running_max >= 8",
+    applies="config_tp >= 2",
     meaning="The weights fit on far fewer GPUs. Every step is mostly collectives and launches, so the GPUs idle under load. Use a narrower TP degree and run the freed GPUs as replicas.",
     thresholds=(
         Threshold("wide", 4.0, "ranks", 2.0, 64.0, "two ranks cost little"),
