@@ -29,7 +29,7 @@ def gib(value: float) -> float:
 def to_bytes(text: str) -> float:
     """Bytes from text such as ``6.24 GiB`` or ``80GB``; a bare number is bytes. Raises ValueError."""
     number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    unit = text.strip()[len(number):].lower() or "b"
+    unit = text.strip()[len(number) :].lower() or "b"
     if unit not in _BYTE_UNITS:
         raise ValueError(f"unknown unit of size {unit!r} (known: {', '.join(_BYTE_UNITS)})")
     return float(number.strip().replace(",", "")) * _BYTE_UNITS[unit]
@@ -38,7 +38,7 @@ def to_bytes(text: str) -> float:
 def to_seconds(text: str) -> float:
     """Seconds from text such as ``15s``, ``250ms``, ``15m`` or ``1h``; a bare number is seconds. Raises ValueError."""
     number = text.strip().rstrip("mshd")
-    unit = text.strip()[len(number):] or "s"
+    unit = text.strip()[len(number) :] or "s"
     if unit not in _DURATION_UNITS:
         raise ValueError(f"unknown unit of time {unit!r} (known: {', '.join(_DURATION_UNITS)})")
     return float(number) * _DURATION_UNITS[unit]
