@@ -69,7 +69,9 @@ def tables(text: str) -> Iterator[Pairs]:
         elif not header:
             header = row
         elif len(row) == len(header) == 2 and not _numeric(row[0]):
+            # ``metric | value`` rows, or configurations with one metric: the names that are known decide.
             pairs[row[0]] = row[1]
+            yield dict(zip(header, row, strict=True))
         elif _statistics(header):
             for name, cell in zip(header[1:], row[1:], strict=False):
                 pairs[f"{name} {row[0]}"] = cell
@@ -170,8 +172,9 @@ def _aiperf_load(document: Mapping[str, Any]) -> Pairs:
     config = document.get("input_config")
     if not isinstance(config, dict):
         return {}
-    loads = [config.get("loadgen"), config.get("perf_analyzer"), (config.get("perf_analyzer") or {}).get("stimulus")]
-    for load in loads:
+    analyzer = config.get("perf_analyzer")
+    stimulus = analyzer.get("stimulus") if isinstance(analyzer, dict) else None
+    for load in (config.get("loadgen"), analyzer, stimulus):
         if isinstance(load, dict) and ("concurrency" in load or "request_rate" in load):
             return {"max_concurrency": load.get("concurrency"), "request_rate": load.get("request_rate")}
     return {}

@@ -178,7 +178,7 @@ def _label(raw: str, last: str) -> str:
         return "exposition"
     if _is_command(body or stripped) or (last == "launch" and _FLAG_LINE.match(stripped)):
         return "launch"
-    if is_head(body) or (last == "log" and body[:1] in " \t|"):
+    if (is_head(body) and body[:1] != "{") or (last == "log" and body[:1] in " \t|"):
         return "log"
     if last == "exposition" and _SAMPLE.match(raw):
         return "exposition"
