@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import sys
@@ -25,6 +26,7 @@ _EXTENSIONS = re.compile(r"\.(?:prom|txt|log|csv|json|jsonl|yaml|yml|gz|out|err|
 _NUMBER = re.compile(r"^\d+(?:\.\d+)?$")
 _LAYOUT = "A bundle holds scrapes/<target>/<unix>.prom, logs/, launch/, server_info/ or bench/"
 _MAX_NOTES = 20
+_LARGE = 8 << 20  # bytes: nobody pastes more, so it is one exposition as it came from an engine
 
 
 @dataclass
@@ -53,7 +55,29 @@ def read_bundle(path: str, keep: frozenset[str] | None = None) -> Observations:
         raise UsageError("no such file or folder", where=path)
     if Path(path).is_dir():
         return _whole(archive.folder(path), path, keep)
+    large = _large_exposition(Path(path), keep)
+    if large is not None:
+        return Observations(scrapes=(large,))
     return _file(archive.single(path), path, keep)
+
+
+def _large_exposition(path: Path, keep: frozenset[str] | None) -> Scrape | None:
+    """A large exposition, read in pieces so that it is never in memory as a whole; None for anything else."""
+    from diagnose.sources.exposition import parse_lines
+    from diagnose.sources.scrapes import looks_like_exposition, scrape_of
+
+    try:
+        if path.stat().st_size < _LARGE:
+            return None
+        with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+            head = stream.read(1 << 16)
+            if not looks_like_exposition(head):
+                return None
+            pieces = iter(lambda: stream.read(1 << 20), "")
+            found = parse_lines(itertools.chain([head], pieces), keep)
+    except OSError as error:
+        raise SourceError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
+    return scrape_of(found, stem(path.name), path.stat().st_mtime) if found.samples else None
 
 
 def _file(item: Item, where: str, keep: frozenset[str] | None) -> Observations:
