@@ -171,6 +171,16 @@ def test_transfers_and_caches_beside_the_engine() -> None:
     assert lmcache.rank == "0"
     score = one("2026-07-02T12:26:52.37Z  INFO dynamo_llm::kv_router::scheduler: worker 7 score: 0.500")
     assert dict(score.values) == {"score": 0.5, "worker": 7.0}
+    formula = one(
+    line = "INFO 06-01 10:00:00 [x.py:1] KV Transfer metrics: CPU_to_GPU_total_bytes=4096, CPU_to_GPU_total_time=0.5"
+    offload = one(line)
+        "1.0 * prefill_blocks + decode_blocks = 1.0 * 121.047 + 0.000"
+    )
+    assert dict(formula.values) == {"score": 6.0, "worker": 75.0, "cost": 121.047}
+    offload = one(
+        "INFO 06-01 10:00:00 [x.py:1] KV Transfer metrics: CPU_to_GPU_total_bytes=4096, CPU_to_GPU_total_time=0.5"
+    )
+    assert dict(offload.values) == {"load_bytes": 4096, "load_seconds": 0.5}
     request = one(
         "[2026-10-20 07:44:12] Finish: obj=GenerateReqInput(rid='r-1'), out={'meta_info': {'prompt_tokens': 59946, "
         "'completion_tokens': 7437, 'cached_tokens': 122884, 'e2e_latency': 791.9, 'ttft_latency': 13.8, "
@@ -268,6 +278,7 @@ WRAPPINGS = {
     "cri": "2025-03-11T06:16:53.123456789Z stdout F {}",
     "journald": "Mar 11 06:16:53 gpu01 vllm[1234]: {}",
     "progress": "10%|#   | 1/10\r{}",
+    "docker with a bar": "2025-03-11 08:16:53.281 | {}",
     "byte order": "\ufeff{}",
 }
 
@@ -284,6 +295,14 @@ def test_prefixes_do_not_matter(wrapping: str, line: str) -> None:
 def test_json_lines(key: str) -> None:
     record = {key: V1 + "\n", "stream": "stderr", "time": "2025-03-11T06:16:53.1Z"}
     assert dict(one(json.dumps(record)).values) == V1_VALUES
+
+
+def test_line_breaks_lost_on_the_way() -> None:
+    second = V1.replace("06:16:53", "06:17:03")
+    first, last = parse_log(f"{V1} {second}", "r").stats
+    assert dict(first.values) == dict(last.values) == V1_VALUES
+    assert first.time is not None and last.time == first.time + 10.0
+    assert len(parse_log(f"{SGLANG} {SGLANG}", "r").stats) == 2
 
 
 def test_json_line_with_its_own_time_only() -> None:

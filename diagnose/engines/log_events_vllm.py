@@ -30,7 +30,7 @@ PREEMPTION_AND_LIFE = (
       "the engine core ended with an exception", "EngineCore encountered a fatal error."),
     P("engine_dead", "vllm", "EngineCore", r"(?P<error>EngineCore failed to start|EngineCore hit an exception)",
       "the engine core did not start", "EngineCore failed to start."),
-    P("engine_dead", "vllm", "died", r"(?P<error>[Ee]ngine ?[Cc]ore\b.{0,60}\bdied|[Ww]orker proc \S+ died)",
+    P("engine_dead", "vllm", "died", r"(?P<error>[Ee]ngine ?(?:[Cc]ore|process|loop)\b.{0,60}\bdied|[Ww]orker proc \S+ died)",
       "a process of the engine died", "Engine core proc EngineCore_0 died unexpectedly, shutting down client."),
     P("engine_dead", "vllm", "Engine core initialization failed", r"(?P<error>Engine core initialization failed)",
       "the engine core did not start", "RuntimeError: Engine core initialization failed."),

@@ -13,6 +13,11 @@ _ANSI = re.compile(r"(?:\x1b|\u241b|\\u001b|\\x1b|\\033|\^\[|#x1B)\[[0-9;?]*[A-Z
 _QUOTE = re.compile(r"^\s*(?:>\s?)+")
 _STAMP = r"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|[+-]\d\d:?\d\d)?"
 _OUTER_STAMP = re.compile(r"^\s*\[?" + _STAMP + r"\]?\s+(?:(?:stdout|stderr) (?P<part>[FP]) )?")
+_PIPED_STAMP = re.compile(r"^\s*(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?\s*\|\s")
+_SEVERAL = re.compile(
+    r"(?<=\S)\s+(?=(?:\(?\w+ pid=\d+\) )?(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d )"
+    r"|(?<=\S)\s+(?=\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: (?:DP|TP|PP|EP)\d+)*\] )"
+)
 _NAMES = re.compile(r"^(?:[\w./-]{1,80}\s*\|\s|\[(?:(?:pod|container)/)?[\w.-]+/[\w./-]{1,120}\]\s)")
 _SYSLOG = re.compile(r"^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w.@/-]+(?:\[\d+\])?: ")
 _JSON_KEYS = ("log", "msg", "message", "textPayload", "body", "MESSAGE", "text")
@@ -71,6 +76,8 @@ def _raw(text: str) -> Iterator[str]:
         piece = text[start : min(stop, start + MAX_LINE)]
         if "\r" in piece.rstrip("\r"):
             yield from piece.split("\r")
+        elif piece.count("Avg generation throughput") > 1 or piece.count(" batch") > 1:
+            yield from _SEVERAL.split(piece)  # line breaks lost on the way
         else:
             yield piece.rstrip("\r")
         start = stop + 1
@@ -96,6 +103,8 @@ def clean(raw: str, number: int) -> tuple[bool, Line] | None:
         elif found := _OUTER_STAMP.match(text):
             outer, partial = _outer(found), found.group("part") == "P"
             text = text[found.end() :]
+        elif found := _PIPED_STAMP.match(text):
+            outer, text = _outer(found), text[found.end() :]
         elif found := (_NAMES.match(text) or _SYSLOG.match(text)):
             name = name or found.group().strip(" |[]")
             text = text[found.end() :]

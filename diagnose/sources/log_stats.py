@@ -69,6 +69,10 @@ _TRANSFER = _compiled({
     "bytes_per_transfer": r"Avg MB per transfer\s*=\s*<X>",
     "throughput": r"Throughput \(MB/s\)\s*=\s*<X>",
     "descriptors": r"Avg number of descriptors\s*=\s*<X>",
+    "store_bytes": r"GPU_to_CPU_total_bytes\s*=\s*<X>",
+    "store_seconds": r"GPU_to_CPU_total_time\s*=\s*<X>",
+    "load_bytes": r"CPU_to_GPU_total_bytes\s*=\s*<X>",
+    "load_seconds": r"CPU_to_GPU_total_time\s*=\s*<X>",
 })  # fmt: skip
 _MILLIS = {"xfer_time", "xfer_time_p90", "post_time", "post_time_p90"}
 _MIB = {"bytes_per_transfer", "throughput"}
@@ -81,7 +85,8 @@ _LMCACHE_IO = re.compile(
     rf"(Retrieved|Stored|Loaded) {_X} out of (?:total )?{_X}.*?cost:? {_X} ms(?:.*?throughput:? {_X} GB/s)?", re.S
 )
 _ENGINE_THROUGHPUT = re.compile(rf"Transfer Engine Throughput:\s*{_X}\s*([KMG]?i?B)/s")
-_SCORE = re.compile(rf"worker (\d+) score:\s*{_X}|Formula for (?:worker_id=|worker_|worker )?(\d+).*?:\s*{_X}\s*=")
+_SCORE = re.compile(rf"worker (\d+) score:\s*{_X}")
+_FORMULA = re.compile(rf"Formula for (?:worker_id=|worker_|worker )?(\d+).*?with {_X} cached blocks:\s*{_X}\s*=")
 
 
 def ratio(percentage: float) -> float:
@@ -176,7 +181,7 @@ def lmcache_io(line: str) -> Values:
     if "seconds" in out:
         out["seconds"] = units.milliseconds(out["seconds"])
     if "throughput" in out:
-        out["throughput"] *= 1e9
+        out["throughput"] *= units.GIB
     return out
 
 
@@ -188,10 +193,11 @@ def transfer_engine(line: str) -> Values:
 
 
 def score(line: str) -> Values:
-    """The score of one worker in a router's choice."""
-    found = _SCORE.search(line)
-    if not found:
+    """The score of one worker in a router's choice: what it has cached; the cost beside it counts load too."""
+    found = _SCORE.search(line) or _FORMULA.search(line)
+    result = number(found.group(2)) if found else None
+    if found is None or result is None:
         return {}
-    worker, value = (found.group(1), found.group(2)) if found.group(1) else (found.group(3), found.group(4))
-    result = number(value)
-    return {} if result is None else {"score": result, "worker": float(worker)}
+    out = {"score": result, "worker": float(found.group(1)[:300])}
+    cost = number(found.group(3)) if found.re is _FORMULA else None
+    return out if cost is None else {**out, "cost": cost}

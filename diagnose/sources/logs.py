@@ -20,7 +20,7 @@ MAX_STATS, MAX_STATS_PER_KIND, MAX_EVENTS_PER_ID = 200_000, 120_000, 5_000
 MAX_HEAD = 160
 _GAP = ("...", "…", "[...]", "(...)", "<snip>", "[snip]", "....")
 _RANK = re.compile(r"\bEngine (\d+)\b|EngineCore_DP(\d+)|\bDP(\d+)\b")
-_TAG = re.compile(r"\[(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?((?: (?:DP|TP|PP|EP|ATTN_CP|MOE_DP)\d+)+)\]")
+_TAG = re.compile(r"\[?(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?((?: (?:DP|TP|PP|EP|ATTN_CP|MOE_DP)\d+)+)\]")
 _COPY = re.compile(r"\((?:\w*Worker\w*|\w+)_(?:PP\d+_)?TP([1-9]\d*)\b|\bTP([1-9]\d*)[\] ]")
 _ERROR = re.compile(
     r"(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Died|Exit))\b(?:: ?(?P<message>.*))?$"
