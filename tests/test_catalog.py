@@ -33,6 +33,16 @@ def test_counters_are_read_by_the_name_that_is_exposed() -> None:
     assert odd == []
 
 
+def test_ranks_add_up_for_counts_and_show_the_fullest_for_usage() -> None:
+    for metric in METRICS.values():
+        if metric.kind in ("counter", "histogram"):
+            assert metric.combine == "sum", metric.id
+        if metric.kind == "gauge" and metric.unit == "ratio" and "usage" in metric.id:
+            assert metric.combine == "max", metric.id
+        if metric.kind == "gauge" and metric.unit == "requests":
+            assert metric.combine == "sum", metric.id
+
+
 def test_no_engine_spells_one_metric_twice_alike() -> None:
     for metric in METRICS.values():
         for spellings in metric.spellings.values():

@@ -197,7 +197,8 @@ def test_symptoms_read_signals_that_exist(symptom: object) -> None:
     from diagnose.symptoms import Symptom
 
     assert isinstance(symptom, Symptom)
-    unknown = {s for s in grammar.signals(symptom.node()) if not _is_declared(s)}
+    nodes = [grammar.parse(condition) for condition in (symptom.when, symptom.applies) if condition]
+    unknown = {s for node in nodes for s in grammar.signals(node) if not _is_declared(s)}
     assert not unknown
 
 

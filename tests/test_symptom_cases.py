@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Mapping
 
 import pytest
-from conftest import subject
+from conftest import DATA, subject
 from symptom_cases import Case, all_cases
 
 from diagnose.evaluate import check
@@ -32,7 +32,9 @@ def legal(seed: int) -> dict[str, dict[str, float]]:
 
 
 def verdict(symptom: str, signals: Mapping[str, float], bounds: Mapping[str, float]) -> str:
-    return check(SYMPTOMS[symptom], subject(signals), bounds).verdict
+    """The verdict, with not-applicable as a kind of absent."""
+    found = check(SYMPTOMS[symptom], subject(signals), bounds).verdict
+    return "absent" if found == "not-applicable" else found
 
 
 def name(case: Case) -> str:
@@ -130,7 +132,23 @@ def test_symptoms_without_thresholds_compare_with_zero_or_one_only(symptom: Symp
 
 @pytest.mark.parametrize("symptom", SYMPTOMS.values(), ids=list(SYMPTOMS))
 def test_nothing_known_is_unknown(symptom: Symptom) -> None:
-    assert verdict(symptom.id, {}, symptom.bounds()) in ("unknown", "not-applicable")
+    assert verdict(symptom.id, {}, symptom.bounds()) == "unknown"
+
+
+@pytest.mark.parametrize("symptom", [s for s in SYMPTOMS.values() if s.applies], ids=lambda s: s.id)
+def test_applicability(symptom: Symptom) -> None:
+    """A symptom that is known not to apply says so; where nobody knows, it is judged by what is seen."""
+    node = grammar.parse(symptom.applies)
+    assert isinstance(node, Compare)
+    case = next(c for c in all_cases() if c.symptom == symptom.id and c.kind == "present")
+    signals = {k: v for k, v in case.values(symptom.bounds()).items() if k != node.signal or k in node_signals(symptom)}
+    other = -1.0 if node.op in (">=", ">") else grammar.bound_of(node, symptom.bounds()) + 1
+    assert check(symptom, subject({**signals, node.signal: other}), symptom.bounds()).verdict == "not-applicable"
+    assert check(symptom, subject(signals), symptom.bounds()).verdict == "present"
+
+
+def node_signals(symptom: Symptom) -> set[str]:
+    return grammar.signals(symptom.node())
 
 
 @pytest.mark.parametrize("case", [c for c in all_cases() if c.kind in ("present", "absent")], ids=name)
@@ -191,6 +209,19 @@ GUIDE = {
 def test_defaults_that_the_guide_states(key: str, number: float) -> None:
     symptom, _, threshold = key.partition(".")
     assert DEFAULTS[symptom][threshold] == number
+
+
+def test_lines_are_as_agreed() -> None:
+    """Rules, dashboards and users' files rest on these lines: who moves one also changes ``data/lines.tsv``."""
+    agreed = set((DATA / "lines.tsv").read_text(encoding="utf-8").splitlines()[1:])
+    declared = {
+        "\t".join((s.id, c.signal, c.op, c.bound, f"{s.bounds()[c.bound]:g}"))
+        for s in SYMPTOMS.values()
+        for c in grammar.compares(s.node())
+        if isinstance(c.bound, str)
+    }
+    moved = [f"- {line}" for line in sorted(agreed - declared)] + [f"+ {line}" for line in sorted(declared - agreed)]
+    assert not moved, "\n".join(moved)
 
 
 @pytest.mark.parametrize("symptom", SYMPTOMS.values(), ids=list(SYMPTOMS))

@@ -125,6 +125,8 @@ def test_stalled_seconds_at_the_end(course: list[Tick], seconds: float) -> None:
 
 def test_running_falls_at_a_full_cache_while_the_queue_grows() -> None:
     assert shape(at(0, 60, 0, 0.99), at(1, 50, 10, 1.0), at(2, 40, 20, 1.0))["running_falls_at_full_kv"] == 2.0
+    assert shape(at(0, 60, 0, 0.9), at(1, 50, 10, 0.981))["running_falls_at_full_kv"] == 1.0
+    assert shape(at(0, 60, 0, 0.9), at(1, 50, 10, 0.979))["running_falls_at_full_kv"] == 0.0
     assert shape(at(0, 60, 10, 0.6), at(1, 50, 20, 0.7))["running_falls_at_full_kv"] == 0.0
     assert shape(at(0, 60, 20, 1.0), at(1, 50, 10, 1.0))["running_falls_at_full_kv"] == 0.0
     assert "running_falls_at_full_kv" not in shape(at(0, 60, 0, None), at(1, 50, 10, None))
