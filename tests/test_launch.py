@@ -152,6 +152,10 @@ def test_environment_prefixes() -> None:
         "uv run vllm serve m --max_num_seqs 64 --tensor_parallel_size 2",
         'bash -c "vllm serve m --max-num-seqs 64 -tp 2"',
         "--model m --max-num-seqs 64 -tp 2 --gpu-memory-utilization 0.9",
+        "[Service]\nEnvironment=VLLM_USE_V1=1\nExecStart=/opt/venv/bin/vllm serve m --max-num-seqs 64 -tp 2\n",
+        'FROM vllm/vllm-openai\nENV VLLM_USE_V1=1\nCMD ["vllm", "serve", "m", "--max-num-seqs", "64", "-tp", "2"]\n',
+        '[{"Image": "x", "Entrypoint": ["vllm", "serve"], "Cmd": ["m", "--max-num-seqs", "64", "-tp", "2"]}]',
+        "#!/bin/bash\n#SBATCH -N 1\nsrun --gpus 2 vllm serve m --max-num-seqs 64 -tp 2\n",
     ],
 )
 def test_ways_to_paste_a_command(text: str) -> None:
@@ -277,6 +281,16 @@ routerSpec: {routingLogic: session}
         "engine_version": "0.8.5", "prefix_caching": True, "chunked_prefill": False, "max_model_len": 16384,
         "max_num_seqs": 128, "kv_offload": "lmcache", "router_mode": "session", "k8s.replicas": 2,
     }  # fmt: skip
+
+
+def test_other_manifests() -> None:
+    text = "llm_configs:\n- engine_kwargs: {tensor_parallel_size: 2, max_num_seqs: 8}\n"
+    assert facts(text).items() >= {"tp": 2, "max_num_seqs": 8}.items()
+    text = (
+        "kind: EndpointPickerConfig\nschedulingProfiles:\n- name: default\n  plugins:\n"
+        "  - pluginRef: queue-scorer\n    weight: 2\n  - pluginRef: prefix-cache-scorer\n    weight: 3\n"
+    )
+    assert facts(text) == {"k8s.epp.queue-scorer": 2.0, "k8s.epp.prefix-cache-scorer": 3.0}
 
 
 def test_configuration_files_of_engine_and_cache() -> None:

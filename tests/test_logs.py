@@ -477,6 +477,15 @@ def test_tables_among_logs() -> None:
     )
     gpu = one(box)
     assert gpu.values["utilization"] == 0.97 and gpu.values["memory_total"] == 81559 * 1024**2
+    row = one("82 %, 195.00 W, 290.00 W, 9821 MiB, 24576 MiB")
+    assert dict(row.values) == {
+        "utilization": 0.82, "power": 195, "power_limit": 290, "memory_used": 9821 * 1024**2,
+        "memory_total": 24576 * 1024**2,
+    }  # fmt: skip
+    monitor = one(
+        "# gpu  pwr gtemp mtemp   sm  mem\n# Idx    W     C     C    %    %\n    0  195    45     -   82   30\n"
+    )
+    assert dict(monitor.values) == {"index": 0, "power": 195, "utilization": 0.82, "memory_utilization": 0.3}
     top = (
         "  PID USER      PR  NI    VIRT    RES  %CPU %MEM     TIME+ COMMAND\n"
         "  211 app       20   0   98.1g   5.1g 100.0  1.0  40:11.2 VLLM::Worker_TP0\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,8 @@ from diagnose.sources.launch_commands import CLIENT, OFFLINE, Program
 
 MAX_CHARS = 2_000_000
 _LABELLED = re.compile(r"^\s*(?:cmd|command|launch|args|run|entrypoint)\s*[:=]\s+(?=\S)", re.I)
-_ENV_LINE = re.compile(r"^\s*(?:env|environment)\s*:\s+(?=[A-Za-z_]\w*=)", re.I)
+_ENV_LINE = re.compile(r"^\s*(?:env\s*:\s+|environment\s*[:=]\s*|ENV\s+)(?=\"?[A-Za-z_]\w*=)", re.I)
+_EXEC_LINE = re.compile(r"^\s*(?:CMD|ENTRYPOINT)\s*(?=\[)|^\s*(?:CMD|ENTRYPOINT)\s+|^\s*ExecStart=\s*")
 _DUMP = re.compile(
     r"(non-default args:\s*|\bargs:\s*|server_args\s*=\s*)?"
     r"(\{\s*['\"]|\b(?:sgl\.|vllm\.)?(?:Namespace|ServerArgs|LLM|Engine|AsyncEngineArgs|EngineArgs|AsyncLLM)\((?=\s*[\w'\"]))"
@@ -77,6 +79,10 @@ def _relabelled(line: str) -> str:
     """``env: A=1`` and ``cmd: vllm serve`` as the shell would write them; any other line unchanged."""
     if _ENV_LINE.match(line):
         return "export " + _ENV_LINE.sub("", line)
+    if found := _EXEC_LINE.match(line):
+        rest = line[found.end() :]
+        listed = pyrepr.parse(rest) if rest.startswith("[") else None
+        return shlex.join(str(word) for word in listed) if isinstance(listed, list) else rest
     found = _LABELLED.match(line)
     if found and launch_commands.recognise(tuple(line[found.end() :].split())):
         return line[found.end() :]

@@ -11,9 +11,11 @@ from diagnose.model import Fact, FactValue
 from diagnose.sources import launch_convert, launch_facts, launch_shell, pyrepr
 from diagnose.sources.launch_commands import from_image
 
-_LOOKS = re.compile(r"^\s*(?:- )?[\w./-]+:(?:\s|$)|^\s*-\s+\S", re.M)
+_LOOKS = re.compile(r"^\s*(?:- )?[\"']?[\w./-]+[\"']?\s*:(?:\s|$)|^\s*-\s+\S|^\s*[\[{]\s*[\"{]", re.M)
 _LMCACHE = {"chunk_size", "local_cpu", "max_local_cpu_size", "local_disk", "max_local_disk_size", "remote_url",
             "remote_serde", "enable_p2p", "enable_nixl", "cache_policy", "save_decode_cache"}  # fmt: skip
+_WORD_KEYS = ("entrypoint", "command", "args", "arguments", "extraArgs", "vllmExtraArgs", "Entrypoint", "Cmd")
+_CONFIGS = ("vllmConfig", "engineArgs", "engine_kwargs", "engine_args")
 _HELM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SCALERS = ("HorizontalPodAutoscaler", "ScaledObject", "ScaledJob", "VariantAutoscaling", "PodAutoscaler")
 MAX_DOCUMENTS = 200
@@ -51,7 +53,7 @@ def walk(node: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
 def container_words(node: dict[str, Any]) -> tuple[dict[str, str], list[str], str]:
     """Environment, words of the command and image of one container or service; empty where it has none."""
     parts: list[str] = []
-    for key in ("entrypoint", "command", "args", "arguments", "extraArgs", "vllmExtraArgs"):
+    for key in _WORD_KEYS:
         script = parts[-1:] in (["-c"], ["-lc"]) and isinstance(node.get(key), str)
         parts += [node[key]] if script else _as_words(node.get(key))
     image = node.get("image")
@@ -81,7 +83,7 @@ def _as_words(value: Any) -> list[str]:
 
 def _environment(node: dict[str, Any]) -> dict[str, str]:
     out: dict[str, str] = {}
-    for key in ("env", "environment", "envs"):
+    for key in ("env", "environment", "envs", "Env"):
         value = node.get(key)
         if isinstance(value, dict):
             out |= {str(k): _word(v) for k, v in value.items() if isinstance(v, str | int | float | bool)}
@@ -103,8 +105,8 @@ def manifest_facts(document: Any, run: str, where: str) -> Iterator[Fact]:
     for node in walk(document):
         for name, value in _kubernetes(node):
             yield Fact(f"k8s.{name}", value, "launch", where)
-        config = node.get("vllmConfig") or node.get("engineArgs")
-        if isinstance(config, dict):
+        config = next((node[key] for key in _CONFIGS if isinstance(node.get(key), dict)), None)
+        if config is not None:
             yield from launch_facts.from_settings(_snake(config), "vllm", "launch", where, run)
             extra = [*_as_words(config.get("extraArgs"))]
             settings, _ = launch_shell.flags(extra, "vllm")
@@ -133,6 +135,8 @@ def _kubernetes(node: dict[str, Any]) -> Iterator[tuple[str, FactValue]]:
             yield name, node[key]
     if str(node.get("kind")) in _SCALERS:
         yield "autoscaler", str(node["kind"])
+    if isinstance(node.get("pluginRef"), str):
+        yield f"epp.{node['pluginRef']}", launch_convert.to_float(node.get("weight", 1)) or 0.0
     for limit in (node.get("limits"), node.get("requests")):
         if isinstance(limit, dict):
             for key, value in limit.items():

@@ -20,7 +20,12 @@ _GPU_FIELDS = {
     "utilization.memory": ("memory_utilization", 0.01),
 }  # fmt: skip
 _CELL = re.compile(r"^(-?[\d.]+)\s*(?:%|W|MiB|MHz|GiB|C)?$")
-_BOX = re.compile(r"(\d+)W\s*/\s*(\d+)W\s*\|\s*(\d+)MiB\s*/\s*(\d+)MiB\s*\|\s*(\d+)%")
+_MONITOR = {"gpu": ("index", 1.0), "pwr": ("power", 1.0), "sm": ("utilization", 0.01), "pclk": ("clock", 1e6),
+            "mem": ("memory_utilization", 0.01)}  # fmt: skip
+_UNIT_CELL = re.compile(r"^(-?[\d.]+)\s+(%|W|MiB|MHz)$")
+_UNITS = {"%": ("utilization", "memory_utilization", 0.01), "W": ("power", "power_limit", 1.0),
+          "MiB": ("memory_used", "memory_total", units.MIB), "MHz": ("clock", "memory_clock", 1e6)}  # fmt: skip
+_BOX = re.compile(r"(?:(\d+)W|N/A)\s*/\s*(?:(\d+)W|N/A)\s*\|\s*(\d+)MiB\s*/\s*(\d+)MiB\s*\|\s*(\d+)%")
 _BOX_INDEX = re.compile(r"^\|\s*(\d+)\s+(?:NVIDIA|Tesla|GeForce|A\d|H\d|L\d|RTX|Quadro)")
 _ENGINE_PROCESS = re.compile(
     r"VLLM::|sglang::|vllm|sglang|EngineCore|ray::|\bpython|pt_main_thread|trtllm|dynamo", re.I
@@ -37,6 +42,7 @@ class GpuTable:
     def __init__(self) -> None:
         self.columns: list[tuple[str, float] | None] = []
         self.box_index = 0.0
+        self.monitor: list[str] = []
 
     def feed(self, line: str) -> Values:
         """The values of one row; empty for any other line."""
@@ -46,8 +52,15 @@ class GpuTable:
             return {}
         if line.startswith("|"):
             return self._box(line)
-        cells = line.split(",") if self.columns else []
-        if not cells or len(cells) != len(self.columns):
+        if line.startswith("# gpu"):
+            self.monitor = line[1:].split()
+            return {}
+        if self.monitor:
+            return self._monitored(line)
+        if not self.columns:
+            return _unnamed(line) if "MiB" in line or " %" in line else {}
+        cells = line.split(",")
+        if len(cells) != len(self.columns):
             return {}
         out: Values = {}
         for cell, column in zip(cells, self.columns, strict=True):
@@ -57,15 +70,45 @@ class GpuTable:
                 out[column[0]] = round(value * column[1], 9)
         return out if out.keys() - {"index"} else {}
 
+    def _monitored(self, line: str) -> Values:
+        """A row of ``nvidia-smi dmon``."""
+        cells = line.split()
+        if len(cells) != len(self.monitor) or not cells[0].isdigit():
+            return {}
+        out: Values = {}
+        for name, cell in zip(self.monitor, cells, strict=True):
+            value = number(cell)
+            if name in _MONITOR and value is not None:
+                out[_MONITOR[name][0]] = round(value * _MONITOR[name][1], 9)
+        return out
+
     def _box(self, line: str) -> Values:
         if found := _BOX_INDEX.match(line):
             self.box_index = float(found.group(1))
         found = _BOX.search(line)
         if not found:
             return {}
-        power, limit, used, total, busy = (float(part) for part in found.groups())
-        return {"index": self.box_index, "power": power, "power_limit": limit, "memory_used": used * units.MIB,
-                "memory_total": total * units.MIB, "utilization": ratio(busy)}  # fmt: skip
+        power, limit, used, total, busy = (number(part) for part in found.groups())
+        sized = {"index": self.box_index, "power": power, "power_limit": limit,
+                 "memory_used": None if used is None else used * units.MIB,
+                 "memory_total": None if total is None else total * units.MIB,
+                 "utilization": None if busy is None else ratio(busy)}  # fmt: skip
+        return {name: value for name, value in sized.items() if value is not None}
+
+
+def _unnamed(line: str) -> Values:
+    """A row without a header (``--format=csv,noheader``), by its units: first busy, then power or memory and limit."""
+    cells = [_UNIT_CELL.match(cell.strip()) for cell in line.split(",")]
+    if len(cells) < 2 or sum(cell is not None for cell in cells) < 2:
+        return {}
+    out: Values = {}
+    for cell in cells:
+        value = number(cell.group(1)) if cell else None
+        if cell is None or value is None:
+            continue
+        first, second, factor = _UNITS[cell.group(2)]
+        out.setdefault(second if first in out else first, round(value * factor, 9))
+    return out
 
 
 class ProcessTable:
@@ -76,9 +119,9 @@ class ProcessTable:
 
     def feed(self, line: str) -> Values:
         """The values of one row; empty for any other line."""
-        if not self.columns and "%CPU" not in line:
+        if not self.columns and "PID" not in line:
             return {}
-        words = line.split()
+        words = ["%CPU" if word == "CPU%" else word for word in line.split()]
         if "%CPU" in words and "PID" in words:
             self.columns = words
             return {}

@@ -26,6 +26,9 @@ _ERROR = re.compile(
     r"(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Died|Exit))\b(?:: ?(?P<message>.*))?$"
 )
 _CONFIG = re.compile(r"Initializing an? (?:V1 )?LLM engine \(v?(?P<version>[^)]*)\) with config: ")
+_SECRET = re.compile(
+    r"((?:api_key|hf_token|_token|secret|password)['\"]?\s*[:=]\s*)(?:\[[^\]]*\]|'[^']*'|\"[^\"]*\"|[^\s,)]+)"
+)
 _QUIET = ("Received request", "Receive: obj=", "Added request", "Generate stream", "prompt: '", "Route: /")
 # A copy of these from every tensor-parallel rank would count one thing many times.
 _COUNTED = frozenset({"retracted", "retract_aborted", "aborted", "recompile_serving", "lora_load", "lora_evict"})
@@ -94,7 +97,7 @@ class _Reader:
         if self.event_count[event_id] <= MAX_EVENTS_PER_ID:
             time = self.clock.time(line)
             rank = self._rank(line, _TAG.search(line.text))
-            self.events.append(LogEvent(self.run, event_id, time, fields, (text or line.text)[:400], rank))
+            self.events.append(LogEvent(self.run, event_id, time, fields, _masked(text or line.text, 400), rank))
 
     def fact(self, fact_id: str, value: FactValue, number: int) -> None:
         """Keeps a fact once per value."""
@@ -189,13 +192,13 @@ class _Reader:
         if (start := text.find("non-default args:")) >= 0:
             dumped = log_wrap.dump(line, start, self.lines, bracketed=True)
             self._settings(pyrepr.parse(dumped, len("non-default args:")), "vllm", "set", line)
-            self.event("non_default_args", {"raw": dumped[:4000]}, line)
+            self.event("non_default_args", {"raw": _masked(dumped)}, line)
             return True
         if found := _CONFIG.search(text):
             dumped = log_wrap.dump(line, found.end(), self.lines, bracketed=False)
             self._settings(pyrepr.parse_items(dumped), "vllm", "resolved", line)
             self.fact("engine_version", found.group("version"), line.number)
-            self.event("engine_config", {"version": found.group("version"), "raw": dumped[:4000]}, line)
+            self.event("engine_config", {"version": found.group("version"), "raw": _masked(dumped)}, line)
             return True
         start = text.find("server_args=")
         start = text.find("args: Namespace(") if start < 0 else start
@@ -204,7 +207,7 @@ class _Reader:
         dumped = log_wrap.dump(line, start, self.lines, bracketed=True)
         for fact in launch.dumps(dumped, self.run, "", "log"):
             self.fact(fact.id, fact.value, line.number)
-        self.event("server_args" if dumped.startswith("server") else "non_default_args", {"raw": dumped[:4000]}, line)
+        self.event("server_args" if dumped.startswith("server") else "non_default_args", {"raw": _masked(dumped)}, line)
         return True
 
     def _settings(self, settings: object, kind: str, mode: str, line: Line) -> None:
@@ -261,6 +264,11 @@ class _Reader:
                 notes.append(f"log {self.run}: {count:,} events {event_id}, the first {MAX_EVENTS_PER_ID:,} are kept")
         return Observations(stats=tuple(self.stats), events=tuple(self.events), facts=tuple(self.facts.values()),
                             notes=tuple(notes))  # fmt: skip
+
+
+def _masked(text: str, most: int = 4000) -> str:
+    """The beginning of a text, with the values of keys and tokens hidden."""
+    return _SECRET.sub(r"\1***", text[:most])
 
 
 def _matches(text: str) -> list[tuple[log_events.LogPattern, dict[str, str]]]:
