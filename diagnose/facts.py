@@ -93,6 +93,17 @@ def _number_of(ident: str) -> Callable[[dict[str, Fact]], float | None]:
     return lambda facts: number(facts.get(ident))
 
 
+def _switched_off(ident: str) -> Callable[[dict[str, Fact]], float | None]:
+    """1 when a source says that it is off (not merely a version's default), 0 when it is on."""
+
+    def read(facts: dict[str, Fact]) -> float | None:
+        value = _chunked(facts) if ident == "chunked_prefill" else number(facts.get(ident))
+        fact = facts.get(ident) or facts.get("chunk_budget")
+        return None if value is None or fact is None else float(value == 0 and fact.source != "default")
+
+    return read
+
+
 def _chunked(facts: dict[str, Fact]) -> float | None:
     flag, budget = number(facts.get("chunked_prefill")), number(facts.get("chunk_budget"))
     if flag is not None:
@@ -200,6 +211,8 @@ def _graph_max(facts: dict[str, Fact]) -> float | None:
 
 _SIGNALS: dict[str, Callable[[dict[str, Fact]], float | None]] = {
     "config_chunked_prefill": _chunked,
+    "config_chunked_switched_off": _switched_off("chunked_prefill"),
+    "config_prefix_switched_off": _switched_off("prefix_caching"),
     "config_chunk_budget": _number_of("chunk_budget"),
     "config_batched_tokens": _number_of("max_num_batched_tokens"),
     "config_mixed_chunk": _number_of("mixed_chunk"),

@@ -80,6 +80,8 @@ _CONFIG_TITLES = {
     "config_dp_attention": "data-parallel attention",
     "config_mla": "latent-attention (MLA) model",
     "config_chunked_prefill": "chunked prefill",
+    "config_chunked_switched_off": "chunked prefill switched off",
+    "config_prefix_switched_off": "prefix caching switched off",
     "config_prefix_caching": "prefix caching",
     "config_enforce_eager": "eager mode",
     "config_attention_explicit": "attention backend chosen by flag",

@@ -18,9 +18,9 @@ CASES = (
                    "A budget of -1 switches chunking off, it is not a small one.":
                    {"config_chunk_budget": -1, "prompt_over_budget": 40, "ttft_mean": 3, "itl_stall_share": 0}}),
     of("chunked_prefill_disabled",
-       present={"off": {"config_chunked_prefill": 0}},
-       absent={"on": {"config_chunked_prefill": 1}},
-       look_alike={"A decode worker computes no prompts, so its chunking is off for good reason.": {"config_chunked_prefill": 0, "config_decode_role": 1}}),
+       present={"off": {"config_chunked_switched_off": 1}},
+       absent={"on": {"config_chunked_switched_off": 0}},
+       look_alike={"A decode worker computes no prompts, so its chunking is off for good reason.": {"config_chunked_switched_off": 1, "config_decode_role": 1}}),
     of("decode_bound",
        present={"follows the batch": {"itl_follows_batch": At("lead", 0.05)}},
        absent={"does not": {"itl_follows_batch": At("lead", -0.2)}},
