@@ -152,6 +152,11 @@ class TargetSeries:
                 return max(series, key=lambda item: item[1])[0]
         return None
 
+    def infos(self, metric_id: str) -> list[Labels]:
+        """Labels of every series of an info metric in the newest scrape, [] when it is not there."""
+        found = self._resolve(METRICS[metric_id])
+        return [labels for labels, _ in self.scrapes[-1].samples.get(found[1], [])] if found else []
+
     def by_label(self, metric_id: str) -> dict[str, float]:
         """Increase per value of the spelling's ``label`` (for example spec position), {} when it is not there."""
         found = self._resolve(METRICS[metric_id])

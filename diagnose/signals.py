@@ -89,6 +89,7 @@ def _derived(target: TargetSeries, found: dict[str, Value]) -> dict[str, Value]:
         "graph_growth": _growth(target.gauge("graph_memory")),
         "reserved_gap_growth": _gap_growth(target),
         "lora_slots": _lora_slots(target),
+        "lora_adapters": _lora_adapters(target),
         "throughput_gauge_ratio": _over_gauge(target, found),
         **_spec_positions(target),
     }
@@ -202,6 +203,17 @@ def _lora_slots(target: TargetSeries) -> float | None:
         return float((target.info("lora_info") or {})["max_lora"]) or None
     except (KeyError, ValueError):
         return None
+
+
+def _lora_adapters(target: TargetSeries) -> float | None:
+    """Adapters that ran or waited at any time: vLLM lists them in labels, and old label sets stay in the exposition."""
+    names = {
+        name.strip()
+        for labels in target.infos("lora_info")
+        for key in ("running_lora_adapters", "waiting_lora_adapters")
+        for name in labels.get(key, "").split(",")
+    }
+    return float(len(names - {""})) or None
 
 
 def _over_gauge(target: TargetSeries, found: dict[str, Value]) -> float | None:
