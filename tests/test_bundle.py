@@ -112,6 +112,18 @@ def test_an_empty_scrape_is_an_observation(tmp_path: Path) -> None:
     assert not scrape.samples and "empty" in scrape.problems[0]
 
 
+def test_names_that_tell_an_order(tmp_path: Path) -> None:
+    for place in ("", "scrapes/r0/"):
+        parts = {f"{place}{name}.prom": METRICS.replace("3.0", value).encode() for name, value in
+                 (("after", "2"), ("before", "1"), ("middle", "3"))}  # fmt: skip
+        seen = read_bundle(str(write(tmp_path / (place or "plain"), parts)))
+        assert {s.target for s in seen.scrapes} == {"r0"}
+        assert [s.samples["vllm:num_requests_running"][0][1] for s in seen.scrapes] == [1, 3, 2]
+        assert seen.scrapes[2].time == seen.scrapes[0].time + 30.0 and "15 s apart" in seen.notes[0]
+    pods = {f"{name}.prom": METRICS.encode() for name in ("pod-a", "pod-b")}
+    assert {s.target for s in read_bundle(str(write(tmp_path / "pods", pods))).scrapes} == {"pod-a", "pod-b"}
+
+
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
     [

@@ -18,6 +18,7 @@ from diagnose.errors import SourceError, UsageError
 from diagnose.model import Fact, Observations, Scrape
 from diagnose.sources import archive, text
 from diagnose.sources.archive import Item
+from diagnose.sources.moments import Taken, in_order, is_moment
 
 STDIN = "-"
 PARTS = ("scrapes", "logs", "launch", "server_info", "bench")
@@ -34,7 +35,7 @@ class _Gathered:
     """What was read so far, kept apart by kind so that target names are known when configuration answers are read."""
 
     seen: list[Observations] = field(default_factory=list)
-    scrapes: list[Scrape] = field(default_factory=list)
+    scrapes: list[Taken] = field(default_factory=list)
     infos: list[Item] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -170,7 +171,8 @@ def _scrapes(item: Item, target: str, gathered: _Gathered, keep: frozenset[str] 
         return
     if not item.data.strip() and not item.problem:
         # An empty answer is an observation: the exporter is there and says nothing.
-        gathered.scrapes.append(Scrape(target, time, {}, problems=(f"{item.name} is empty",)))
+        empty = Scrape(target, time, {}, problems=(f"{item.name} is empty",))
+        gathered.scrapes.append(Taken(empty, name, bool(_NUMBER.match(name))))
         return
     try:
         found = read_scrapes(_decoded(item), target, time, keep)
@@ -181,7 +183,9 @@ def _scrapes(item: Item, target: str, gathered: _Gathered, keep: frozenset[str] 
         last = found[-1]
         problems = (*last.problems, f"{item.name} {item.problem}")
         found = (*found[:-1], Scrape(last.target, last.time, last.samples, last.types, last.foreign, problems))
-    gathered.scrapes.extend(found)
+    # Several scrapes in one file were given their times already.
+    sure = bool(_NUMBER.match(name)) or len(found) > 1
+    gathered.scrapes.extend(Taken(scrape, name, sure) for scrape in found)
 
 
 def _loose(item: Item, gathered: _Gathered, keep: frozenset[str] | None, *, alone: bool) -> None:
@@ -196,7 +200,8 @@ def _loose(item: Item, gathered: _Gathered, keep: frozenset[str] | None, *, alon
     name = stem(item.name)
     run = "server" if alone else name
     if parts.exposition:
-        target = "r0" if name == "stdin" or _NUMBER.match(name) else name
+        moment = name == "stdin" or _NUMBER.match(name) or (is_moment(name) and not alone)
+        target = "r0" if moment else name
         _scrapes(Item(item.name, parts.exposition.encode(), "", item.modified), target, gathered, keep)
     for kind, part in (("logs", parts.log), ("launch", parts.launch), ("bench", parts.bench)):
         if part:
@@ -211,10 +216,10 @@ def _loose(item: Item, gathered: _Gathered, keep: frozenset[str] | None, *, alon
 
 def _finish(gathered: _Gathered, where: str, hint: str = _LAYOUT) -> Observations:
     """Everything together. Raises SourceError when that is nothing."""
-    gathered.scrapes.sort(key=lambda scrape: (scrape.target, scrape.time))
-    targets = sorted({scrape.target for scrape in gathered.scrapes})
+    scrapes, notes = in_order(gathered.scrapes)
+    targets = sorted({scrape.target for scrape in scrapes})
     facts = tuple(_info_facts(gathered, targets))
-    total = Observations(scrapes=tuple(gathered.scrapes), facts=facts, notes=tuple(gathered.notes))
+    total = Observations(scrapes=scrapes, facts=facts, notes=(*gathered.notes, *notes))
     for part in gathered.seen:
         total += part
     seen = (total.scrapes, total.stats, total.events, total.facts, total.benches, total.remarks)
