@@ -360,6 +360,7 @@ def test_python_calls_and_dumps() -> None:
         ("# fine at concurrency 8, slow at concurrency 64", {}),
         ("# every request: 240-token common system prompt + per-user text", {"client_prefix_len": 240}),
         ("# offline batch job", {"client_offline": True}),
+        ("# the log says maximum concurrency 4.11x", {}),
         ("# nothing to see", {}),
     ],
 )  # fmt: skip

@@ -19,7 +19,7 @@ _REMARKS: tuple[tuple[str, str], ...] = (
     (r"\b([\d,]+)\s+(?:client|user|load[ -]generator)\s+threads\b", "client_threads"),
     (r"\b([\d,]+)\s+(?:concurrent|parallel|simultaneous)\s+(?:\w+\s+)?"
      r"(?:requests?|users?|clients?|streams?|sessions?|connections?|conversations?|agents?)\b", "client_concurrency"),
-    (r"\b(?:max[ _-])?concurrency\s*(?:of|=|:|is|at)?\s*([\d,]+)\b", "client_concurrency"),
+    (r"\b(?:max[ _-])?concurrency\s*(?:of|=|:|is|at)?\s*([\d,]+)\b(?!\.?\d*x)", "client_concurrency"),
     (r"\bat most ([\d,]+) (?:requests? )?in flight\b", "client_concurrency"),
     (r"\b([\d,]+)[- ]tokens?\s+(?:\w+\s+){0,3}(?:common|shared|system)\s+(?:system\s+)?(?:prompt|prefix)\b",
      "client_prefix_len"),
