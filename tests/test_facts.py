@@ -132,3 +132,11 @@ def test_unknown_configuration_is_missing() -> None:
     ):
         assert name not in found
     assert config(fact("max_num_seqs", "auto")) == config()
+
+
+def test_a_version_default_alone_is_not_switched_off() -> None:
+    assert config(fact("prefix_caching", False, "default"))["config_prefix_switched_off"] == 0.0
+    assert config(fact("prefix_caching", False, "launch"))["config_prefix_switched_off"] == 1.0
+    assert config(fact("prefix_caching", True, "launch"))["config_prefix_switched_off"] == 0.0
+    assert config(fact("chunk_budget", -1, "log"))["config_chunked_switched_off"] == 1.0
+    assert "config_prefix_switched_off" not in config()

@@ -201,7 +201,7 @@ def test_a_fault_beats_a_cause() -> None:
 
 
 def test_a_cause_beats_a_free_win_and_the_win_comes_later() -> None:
-    found = diagnosed(subject({**STORM, "config_prefix_caching": 0.0}))
+    found = diagnosed(subject({**STORM, "config_prefix_caching": 0.0, "config_prefix_switched_off": 1.0}))
     assert found.next is not None and found.next.id == "2.1"
     assert {e.id: e.status for e in found.guide}["1.2"] == "later"
 
