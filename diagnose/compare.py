@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ ENTRY_OF = {
     "custom_allreduce_disabled": "3.1", "env.NCCL_P2P_DISABLE": "3.1",
     "spec_method": "3.2", "spec_model": "3.2", "spec_tokens": "3.2", "spec_parallel_drafting": "3.2",
     "flag.speculative_num_steps": "3.2", "flag.speculative_eagle_topk": "3.2",
-    "disaggregation": "3.3", "kv_role": "3.3", "max_loras": "4.1", "max_cpu_loras": "4.1",
+    "disaggregation": "3.3", "flag.is_prefill_worker": "3.3", "kv_role": "3.3",
+    "max_loras": "4.1", "max_cpu_loras": "4.1",
     "hicache": "4.2", "hicache_storage": "4.2", "hicache_prefetch_policy": "4.2", "kv_offload": "4.2",
     "kv_connector": "4.2", "router_mode": "4.2", "load_balance_method": "4.2", "cpu_offload_bytes": "4.2",
     "flag.max_lora_rank": "4.1", "max_lora_rank": "4.1", "kv_block_size": "1.2",
@@ -117,16 +119,18 @@ def compare(observations: Observations, names: tuple[str, ...], shared: dict[str
             mixed.append((a.name, b.name))
             continue
         entry = entries.pop()
-        if entry == "1.1" and gap[0].startswith("ttft") and 0.8 < gap[2] < 1.25:
-            gap = (
-                gap[0],
-                gap[1],
-                1.0,
-            )  # chunking costs a lone prompt some TTFT by design; its gain is in the token gaps
+        if _by_design(entry, gap):
+            gap = (gap[0], gap[1], 1.0)
         pairs.append(_pair(entry, a, b, gap, differing))
     pairs.sort(key=lambda p: (-_score(runs, p.better, p.metric, p.condition), p.gain))
     unmeasured = tuple(r.name for r in runs if not r.measured)
     return Comparison(runs, tuple(pairs), unmeasured, tuple(mixed))
+
+
+def _by_design(entry: str, gap: tuple[str, str, float]) -> bool:
+    """Small latency costs that a setting has by design: chunking on a lone prompt's TTFT, a larger batch on ITL."""
+    latency = {"1.1": ("ttft",), "2.1": ("itl", "tpot")}.get(entry, ())
+    return gap[0].startswith(latency) and 0.8 < gap[2] < 1.25 if latency else False
 
 
 def difference(a: Run, b: Run) -> tuple[set[str], tuple[str, ...]]:
@@ -148,8 +152,8 @@ def difference(a: Run, b: Run) -> tuple[set[str], tuple[str, ...]]:
         entries = {"3.3"}  # the block size decides how many pieces a transfer has
     if not entries:
         entries = _by_name(a.name, b.name)
-    if "3.3" in entries and "kv_connector" in differing:
-        entries.discard("4.2")
+    if "3.3" in entries:
+        entries -= {"3.1", "4.2"}  # a split brings its own layout and connector
     return entries, tuple(differing)
 
 
@@ -182,6 +186,18 @@ def signals(comparison: Comparison) -> dict[str, Value]:
             out.setdefault(f"ab_{key}_gain", pair.gain)
             out.setdefault(f"ab_{key}_off_wins", float(pair.fewer_flags_win))
             out.setdefault(f"ab_{key}_crossover", float(pair.crossover))
+        if pair.entry == "3.2":
+            both = [
+                facts_module.text(_run_of(comparison, n).facts.get("spec_method")) for n in (pair.better, pair.worse)
+            ]
+            out.setdefault("ab_3_2_both_on", float(all(m.lower() not in ("", "none") for m in both)))
+        if pair.entry == "3.1" and "ab_3_1_scaling" not in out:
+            out |= _scaling(comparison, pair)
+        if pair.entry == "1.3":
+            better = _run_of(comparison, pair.better)
+            chosen = "attention_backend" in better.facts and better.facts["attention_backend"].source == "launch"
+            named = _OFF.search(pair.better) is not None
+            out.setdefault("ab_1_3_automatic_wins", float(named and not chosen))
         if pair.entry == "version":
             newer = [
                 versions.key(facts_module.text(_run_of(comparison, n).facts.get("engine_version")))
@@ -198,6 +214,16 @@ def signals(comparison: Comparison) -> dict[str, Value]:
     if not real and comparison.mixed:
         out["ab_mixed"] = 1.0
     return {k: Value(v, "benchmark") for k, v in out.items()}
+
+
+def _scaling(comparison: Comparison, pair: Pair) -> dict[str, float]:
+    """Throughput that added GPUs brought over what they should bring; {} when both layouts use as many."""
+    better, worse = _run_of(comparison, pair.better), _run_of(comparison, pair.worse)
+    gpus = [math.prod(facts_module.number(r.facts.get(i)) or 1.0 for i in ("tp", "pp", "dp")) for r in (better, worse)]
+    if pair.metric not in _HIGHER or gpus[0] == gpus[1]:
+        return {}
+    ratio = 1.0 + pair.gain if gpus[0] > gpus[1] else 1.0 / (1.0 + pair.gain)
+    return {"ab_3_1_scaling": ratio * min(gpus) / max(gpus)}
 
 
 def _run_of(comparison: Comparison, name: str) -> Run:

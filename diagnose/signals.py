@@ -97,6 +97,8 @@ def _derived(target: TargetSeries, found: dict[str, Value]) -> dict[str, Value]:
         out["spec_acceptance"] = _positive_mean(target, "spec_rate_gauge") or None  # 0: speculation is off
     if "prefix_hit_ratio" not in found and target.engine == "vllm" and target.present("prefix_hit_gauge"):
         out["prefix_hit_ratio"] = _positive_mean(target, "prefix_hit_gauge")
+    if "queue_time_mean" not in found and target.present("queue_time_gauge"):
+        out["queue_time_mean"] = _positive_mean(target, "queue_time_gauge")
     if "preemptions" not in found and target.present("retracted_now"):
         out["preemptions"] = sum(v for _, v in target.gauge("retracted_now")) or None
     if "ttft_mean" in found and ("queue_time_mean" in found or "prefill_time_mean" in found):
@@ -183,7 +185,7 @@ def _pinned(target: TargetSeries) -> float | None:
     queued = [running for running, waiting in pairs if running is not None and (waiting or 0.0) > 0]
     if len(queued) < 2 or max(queued) == 0:
         return None
-    return statistics.median(queued) / max(queued)
+    return min(1.0, (statistics.median(queued) + 0.5) / max(queued))  # half a request of slack for small caps
 
 
 def _growth(points: list[tuple[float, float]]) -> float | None:

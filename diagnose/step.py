@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from diagnose import sizing
@@ -76,19 +77,21 @@ def _kv_tokens(values: Mapping[str, float]) -> float | None:
 
 
 def _fewer(v: Mapping[str, float]) -> Sizing | None:
-    cap = v.get("config_max_num_seqs")
-    return sizing.max_sequences(_kv_tokens(v), _context(v), current=cap) or sizing.max_sequences(
-        *_by_gauge(v), current=cap
-    )
+    """The smaller of two answers: from lengths of finished requests, and from what ran when the cache overflowed."""
+    bounds = [b for b in (v.get("config_max_num_seqs"), v.get("requests_running_max")) if b]
+    by_length = sizing.max_sequences(_kv_tokens(v), _context(v), current=min(bounds, default=None))
+    found = [s for s in (by_length, _by_gauge(v)) if s is not None and s.value is not None]
+    return min(found, key=lambda s: s.value or 0.0, default=None)
 
 
-def _by_gauge(v: Mapping[str, float]) -> tuple[float | None, float | None]:
-    """KV tokens and tokens per request where lengths are unknown: what each running request holds at the peak."""
+def _by_gauge(v: Mapping[str, float]) -> Sizing | None:
+    """What ran at the peak, scaled to the target occupancy: holds where lengths or KV tokens are not known."""
     running, usage = v.get("requests_running_max"), v.get("kv_usage_max")
-    if not running or not usage:
-        return None, None
-    tokens = _kv_tokens(v) or 1000.0 * running
-    return tokens, tokens * usage / running
+    if not running or not usage or usage <= sizing.OCCUPANCY:
+        return None
+    value = max(1, math.floor(running * sizing.OCCUPANCY / usage))
+    formula = f"{running:g} running x {sizing.OCCUPANCY:g} / {usage:.0%} of the KV cache = {value}"
+    return Sizing((), value=float(value), unit="sequences", formula=formula)
 
 
 def _more(v: Mapping[str, float]) -> Sizing | None:

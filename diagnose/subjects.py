@@ -124,6 +124,9 @@ def _combined(signals: Mapping[str, Value], course: tuple[ticks.Tick, ...]) -> d
     def get(name: str) -> float | None:
         return signals[name].value if name in signals else None
 
+    speed, busy, prompts = get("generation_tps"), get("requests_running"), get("prompt_tps")
+    if speed is not None and busy and (prompts or 0.0) < 10:
+        out["decode_tps_per_request"] = speed / busy
     captured, running = get("config_graph_max_batch"), get("requests_running_max")
     if captured and running is not None:
         out["running_over_graph_max"] = running / captured

@@ -27,6 +27,7 @@ class Tick:
     moved: bool | None = None
     preemptions: float | None = None
     seconds: float = 0.0
+    kv_before: float | None = None
 
 
 def from_series(target: TargetSeries) -> tuple[Tick, ...]:
@@ -51,7 +52,8 @@ def _tick(
     if target.engine == "sglang" and span not in rates["decode_tokens_live"]:
         # its token counters move when a request finishes: a running batch shows in the throughput gauge instead
         gauge, running = target.values("gen_throughput")[span.end], gauges["running"][span.end]
-        moving.append(bool(gauge and running))
+        if gauge is not None and running is not None:
+            moving.append(bool(gauge and running))
     preempted = rates["preemptions"].get(span)
     return Tick(
         target.scrapes[span.end].time,
@@ -63,6 +65,7 @@ def _tick(
         any(moving) if moving else None,
         None if preempted is None else preempted * span.seconds,
         span.seconds,
+        gauges["kv_usage"][span.start],
     )
 
 
@@ -138,6 +141,7 @@ def shape_signals(ticks: tuple[Tick, ...], source: str) -> dict[str, Value]:
     """Signals about the course: stalls, full KV with shrinking batches, prefill against decode, pinned batches."""
     out: dict[str, float | None] = {
         "stalled_seconds": _stalled(ticks),
+        "kv_moved_in_stall": _kv_moved(ticks),
         "running_falls_at_full_kv": _running_falls(ticks),
         "kv_rising": _kv_rising(ticks),
         "prefill_stall_ratio": _prefill_stall(ticks),
@@ -162,6 +166,17 @@ def _stalled(ticks: tuple[Tick, ...]) -> float | None:
     if last_moving is None:  # never moved: the first tick's own interval counts too
         return ticks[-1].time - ticks[0].time + ticks[0].seconds
     return ticks[-1].time - ticks[last_moving].time
+
+
+def _kv_moved(ticks: tuple[Tick, ...]) -> float | None:
+    """Range of KV usage over the ticks at the end without a token: a long prefill fills the cache, a hang does not."""
+    still: list[float] = []
+    for tick in reversed(ticks):
+        if tick.moved is not False:
+            still += [tick.kv] if tick.kv is not None else []
+            break
+        still += [v for v in (tick.kv, tick.kv_before) if v is not None]
+    return max(still) - min(still) if len(still) > 1 else None
 
 
 def _running_falls(ticks: tuple[Tick, ...]) -> float | None:
@@ -217,7 +232,7 @@ def _pinned(ticks: tuple[Tick, ...]) -> float | None:
     queued = [t.running for t in ticks if t.running is not None and (t.waiting or 0.0) > 0]
     if len(queued) < 2 or max(queued) == 0:
         return None
-    return statistics.median(queued) / max(queued)
+    return min(1.0, (statistics.median(queued) + 0.5) / max(queued))  # half a request of slack for small caps
 
 
 def _trough(ticks: tuple[Tick, ...]) -> float | None:

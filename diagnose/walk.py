@@ -153,6 +153,8 @@ def _candidates(group: Group, kind: str) -> tuple[Candidate, ...]:
     found = []
     for subject, symptom, finding in _kind(group, kind):
         move = next((m for m in symptom.moves if _possible(m, subject, group)), None)
+        if move is None and subject.kind == "comparison":  # the runs were measured: what differs is possible
+            move = next(iter(symptom.moves), None)
         if move is not None:
             entry, declared = find_move(move)
             found.append(Candidate(entry, declared, symptom, subject, finding))

@@ -6,6 +6,7 @@ Resolution is by presence, newest spelling first; a version only explains. Spell
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -16,6 +17,7 @@ from diagnose.engines.signals import SIGNALS
 
 __all__ = ["METRICS", "SIGNALS", "Calc", "CatalogRow", "Metric", "Signal", "Spelling", "known_families", "rows"]
 
+_METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 STACK_TABLES = ("vllm", "sglang", "others")
 
 
@@ -58,7 +60,7 @@ def _read(table: str) -> Iterator[CatalogRow]:
         cells = [*line.split("\t"), *[""] * 11][:11]
         concept, _, names, kind, _, _, since, until, replaced, gated, _ = cells
         for name in names.split(" / "):
-            if name.strip():
+            if _METRIC_NAME.fullmatch(name.strip()):  # the tables also list library calls and label templates
                 yield CatalogRow(
                     table, concept, name.strip(), kind, since, until, replaced, gated, line.split("\t")[-1]
                 )

@@ -11,7 +11,9 @@ def _one(name: str, **keys: object) -> Spelling:
     return Spelling(name, **keys)  # type: ignore[arg-type]
 
 
-def _metric(ident: str, kind: str, unit: str, combine: str, **names: str | Spelling | tuple[str | Spelling, ...]) -> Metric:
+def _metric(
+    ident: str, kind: str, unit: str, combine: str, **names: str | Spelling | tuple[str | Spelling, ...]
+) -> Metric:
     spelt = {}
     for engine, value in names.items():
         items = value if isinstance(value, tuple) else (value,)
@@ -27,12 +29,10 @@ def _spell(item: str | Spelling, prefix: str) -> Spelling:
     )
 
 
-
 _LIST = (
     # scheduler
     _metric("running", "gauge", "requests", "sum", vllm="num_requests_running", sglang="num_running_reqs"),
     _metric("waiting", "gauge", "requests", "sum", vllm="num_requests_waiting", sglang="num_queue_reqs"),
-    _metric("grammar_queue", "gauge", "requests", "sum", sglang="num_grammar_queue_reqs"),
     _metric("swapped", "gauge", "requests", "sum", vllm="num_requests_swapped"),
     _metric(
         "waiting_capacity", "gauge", "requests", "sum",
@@ -43,7 +43,6 @@ _LIST = (
         vllm=_one("num_requests_waiting_by_reason", only={"reason": ("deferred",)}),
     ),
     _metric("kv_fetch", "gauge", "requests", "sum", vllm="num_requests_kv_fetch_by_stage"),
-    _metric("paused", "gauge", "requests", "sum", sglang="num_paused_reqs"),
     _metric("awake", "gauge", "ratio", "max", vllm=_one("engine_sleep_state", only={"sleep_state": ("awake",)})),
     # KV cache
     _metric("kv_usage", "gauge", "ratio", "max", vllm=("kv_cache_usage_perc", "gpu_cache_usage_perc"), sglang="token_usage",
@@ -53,7 +52,6 @@ _LIST = (
     _metric("swa_kv_usage", "gauge", "ratio", "max", sglang="swa_token_usage"),
     _metric("mamba_usage", "gauge", "ratio", "max", sglang="mamba_usage"),
     _metric("kv_capacity", "gauge", "tokens", "mean", sglang="max_total_num_tokens"),
-    _metric("kv_used", "gauge", "tokens", "sum", sglang=("kv_used_tokens", "num_used_tokens")),
     _metric("cache_config", "info", "", "max", vllm="cache_config_info", sglang="cache_config_info"),
     _metric(
         "preemptions", "counter", "requests", "sum", vllm="num_preemptions_total",
@@ -79,7 +77,6 @@ _LIST = (
     _metric("computed_tokens", "counter", "tokens", "sum",
             vllm=_one("prompt_tokens_by_source_total", only={"source": ("local_compute",)}),
             sglang=_one("realtime_tokens_total", only={"mode": ("prefill_compute",)})),
-    _metric("recomputed_tokens", "counter", "tokens", "sum", vllm="prompt_tokens_recomputed_total"),
     _metric("gen_throughput", "gauge", "tokens/s", "sum", vllm="avg_generation_throughput_toks_per_s", sglang="gen_throughput"),
     _metric("prompt_throughput", "gauge", "tokens/s", "sum", vllm="avg_prompt_throughput_toks_per_s"),
     # prefix cache
@@ -91,8 +88,6 @@ _LIST = (
     _metric("external_queries", "counter", "tokens", "sum", vllm="external_prefix_cache_queries_total", sglang="prompt_tokens_total"),
     _metric("external_hits", "counter", "tokens", "sum", vllm="external_prefix_cache_hits_total",
             sglang=_one("cached_tokens_total", without={"cache_source": ("", "device", "total")})),
-    _metric("lmcache_hits", "counter", "tokens", "sum",
-            lmcache=("lmcache:num_vllm_hit_tokens_total", "lmcache:num_hit_tokens_total")),
     _metric("evicted_tokens", "counter", "tokens", "sum", sglang="evicted_tokens_total"),
     # latency
     _metric("ttft", "histogram", "s", "sum", vllm="time_to_first_token_seconds", sglang="time_to_first_token_seconds"),
@@ -109,8 +104,6 @@ _LIST = (
     _metric("decode_time", "histogram", "s", "sum", vllm="request_decode_time_seconds"),
     _metric("prompt_len", "histogram", "tokens", "sum", vllm="request_prompt_tokens", sglang="prompt_tokens_histogram"),
     _metric("output_len", "histogram", "tokens", "sum", vllm="request_generation_tokens", sglang="generation_tokens_histogram"),
-    _metric("iteration_tokens", "histogram", "tokens", "sum", vllm="iteration_tokens_total"),
-    _metric("request_preemptions", "histogram", "preemptions", "sum", vllm="request_num_preemptions"),
     # speculation
     _metric("spec_accepted", "counter", "tokens", "sum", vllm="spec_decode_num_accepted_tokens_total"),
     _metric("spec_drafted", "counter", "tokens", "sum", vllm="spec_decode_num_draft_tokens_total"),
@@ -124,7 +117,6 @@ _LIST = (
     _metric("is_graph", "gauge", "ratio", "mean", sglang="is_cuda_graph"),
     _metric("graph_memory", "gauge", "bytes", "max", sglang=_one("graph_memory_usage_gb", scale=_GB),
             allocator="llm_gpu_memory_graph_pool_bytes"),
-    _metric("weight_memory", "gauge", "bytes", "max", sglang=_one("weight_memory_usage_gb", scale=_GB)),
     _metric("kv_memory", "gauge", "bytes", "max", sglang=_one("kv_cache_memory_usage_gb", scale=_GB)),
     _metric("reserved_memory", "gauge", "bytes", "max", allocator="llm_gpu_memory_reserved_bytes"),
     _metric("allocated_memory", "gauge", "bytes", "max", allocator="llm_gpu_memory_allocated_bytes"),
@@ -146,11 +138,9 @@ _LIST = (
     _metric("lora_info", "info", "", "max", vllm="lora_requests_info"),
     _metric("lora_usage", "gauge", "ratio", "max", sglang="lora_pool_utilization"),
     _metric("lora_slots", "gauge", "slots", "max", sglang="lora_pool_slots_total"),
-    _metric("lora_slots_used", "gauge", "slots", "max", sglang="lora_pool_slots_used"),
     # the process
     _metric("process_start", "gauge", "s", "max", process="process_start_time_seconds"),
     _metric("resident_memory", "gauge", "bytes", "max", process="process_resident_memory_bytes"),
-    _metric("process_cpu", "counter", "s", "sum", process="process_cpu_seconds_total"),
     # the stack
     _metric("router_blocks_active", "gauge", "blocks", "max", dynamo="dynamo_frontend_worker_active_decode_blocks"),
     _metric("router_blocks_total", "gauge", "blocks", "max",
@@ -164,9 +154,6 @@ _LIST = (
     _metric("router_queue", "gauge", "requests", "sum",
             dynamo=("dynamo_frontend_router_queue_pending_requests", "dynamo_frontend_queued_requests"),
             epp=("llm_d_epp_flow_control_queue_size", "inference_extension_flow_control_queue_size")),
-    _metric("router_inflight", "gauge", "requests", "sum", dynamo="dynamo_frontend_inflight_requests",
-            epp=("llm_d_epp_request_running", "inference_objective_running_requests")),
-    _metric("router_ttft", "histogram", "s", "sum", dynamo="dynamo_frontend_time_to_first_token_seconds"),
 )  # fmt: skip
 
 METRICS: dict[str, Metric] = {m.id: m for m in _LIST}

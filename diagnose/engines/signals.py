@@ -61,8 +61,10 @@ _LIST = (
     _s("generation_tps", "tokens/s", "generated tokens per second", "rate", "generation_tokens"),
     _s("computed_prompt_tps", "tokens/s", "computed prompt tokens per second", "rate", "computed_tokens"),
     _s("tokens_moved", "tokens", "prompt and generated tokens in the window"),
+    _s("kv_moved_in_stall", "ratio", "change of KV usage while no token came"),
     _s("stalled_seconds", "s", "seconds at the end of the window without any token"),
     _s("generation_tps_min", "tokens/s", "lowest generation throughput of an interval"),
+    _s("decode_tps_per_request", "tokens/s", "generated tokens per second and running request, without prefill"),
     _s("throughput_gauge_ratio", "ratio", "throughput by token counters over the throughput gauge"),
     # prefix cache
     _s("prefix_queries", "tokens", "tokens looked up in the prefix cache", "increase", "prefix_queries"),

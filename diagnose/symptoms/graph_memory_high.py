@@ -14,7 +14,7 @@ SYMPTOM = Symptom(
         Threshold("left", 1.0, "ratio", 0.1, 10.0, "capture took more than it left free"),
     ),
     moves=("2.2/trim-captures",),
-    explains=("kv_pressure", "small_kv_pool"),
+    explains=("kv_pressure", "small_kv_pool", "startup_failure"),
     confidence="medium",
     say="graphs take {graph_bytes}: {graph_over_kv} of the KV cache, {graph_over_left} of what was left",
     missing="graph and KV memory of the start-up log",

@@ -11,6 +11,7 @@ SYMPTOM = Symptom(
     applies="config_cpu == 0",
     meaning="Every decode step launches its kernels one by one. Wrappers inject --enforce-eager; read the resolved arguments.",
     moves=("2.2/enable",),
+    explains=("slow_without_cause",),
     say="the engine runs eagerly",
     missing="launch flags or the start-up log",
 )

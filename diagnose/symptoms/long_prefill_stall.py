@@ -9,8 +9,8 @@ SYMPTOM = Symptom(
     severity="ticket",
     hold=300.0,
     when="itl_stall_share > share or itl_tail_ratio >= tail and itl_p99 >= gap and prefix_queries >= 0 and config_chunked_prefill == 0 "
-    "or prefill_stall_ratio < collapse and not known(itl_stall_share) or itl_hiccup_share > hiccups and consecutive_prefills >= 4 "
-    "unless itl_follows_preemptions >= 0.5",
+    "or prefill_stall_ratio < collapse and not known(itl_stall_share) or itl_hiccup_share > hiccups and consecutive_prefills >= back_to_back "
+    "unless itl_follows_preemptions >= other",
     meaning="While long prompts are computed, other requests get no tokens: averages hide it, the gaps between tokens show it. "
     "A smaller prefill chunk per step shortens the gap.",
     thresholds=(
@@ -27,6 +27,10 @@ SYMPTOM = Symptom(
         ),
         Threshold("gap", 0.1, "s", 0.02, 10.0, "readers notice pauses above 100 ms"),
         Threshold("collapse", 0.2, "ratio", 0.01, 0.9, "decode speed during prefill below a fifth of its normal speed"),
+        Threshold(
+            "back_to_back", 4.0, "batches", 2.0, 100.0, "prefill batches in a row without a decode step between them"
+        ),
+        Threshold("other", 0.5, "ratio", 0.2, 1.0, "the gaps follow preemptions instead"),
         Threshold(
             "hiccups",
             0.02,

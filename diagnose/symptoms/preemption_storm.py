@@ -8,7 +8,7 @@ SYMPTOM = Symptom(
     kind="cause",
     severity="page",
     hold=300.0,
-    when="preemptions >= floor and (preemptions_per_finished > storm or preemptions_per_running > storm_running and requests_finished == 0 "
+    when="preemptions >= floor and (preemptions_per_finished > storm "
     "or preemptions_per_running >= storm_running and not known(preemptions_per_finished))",
     meaning="More sequences are admitted than the KV cache holds to their end. Each preempted request is computed again, "
     "so the engine works twice for the same tokens. A run measured in this state is not publishable.",
