@@ -83,14 +83,10 @@ def _by_model(subjects: tuple[Subject, ...]) -> dict[str, list[Subject]]:
     models = list(dict.fromkeys(s.model for s in subjects if s.model and s.kind in ("target", "fleet")))
     if len(models) < 2:
         return {(models or [next((s.model for s in subjects if s.model), "")])[0]: list(subjects)} if subjects else {}
-    return (
-        {m: [s for s in subjects if s.model == m or (s.model not in models and s.kind != "target")] for m in models}
-        | {"": [s for s in subjects if s.kind == "target" and not s.model]}
-        if any(s.kind == "target" and not s.model for s in subjects)
-        else {
-            m: [s for s in subjects if s.model == m or (s.model not in models and s.kind != "target")] for m in models
-        }
-    )
+    shared = [s for s in subjects if s.model not in models and s.kind != "target"]
+    named = {m: [*(s for s in subjects if s.model == m), *shared] for m in models}
+    nameless = [s for s in subjects if s.kind == "target" and not s.model]
+    return {**named, "": nameless} if nameless else named
 
 
 def _group(model: str, members: list[Subject], bounds: Mapping[str, Mapping[str, float]]) -> Group:
@@ -127,9 +123,8 @@ def _decide(group: Group) -> tuple[str, Candidate | None, tuple[Candidate, ...]]
     if _kind(group, "fault"):
         return "engine-fault", None, ()
     causes = _candidates(group, "cause")
-    causes = (
-        tuple(c for c in causes if c.subject.kind == "comparison") or causes
-    )  # the measured difference is the answer
+    measured = tuple(c for c in causes if c.subject.kind == "comparison")
+    causes = measured or causes  # a measured difference is the answer
     chances = _candidates(group, "opportunity")
     if causes:
         return "act", causes[0], (*causes[1:], *chances)
