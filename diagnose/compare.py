@@ -136,6 +136,9 @@ def _by_design(entry: str, gap: tuple[str, str, float]) -> bool:
 def difference(a: Run, b: Run) -> tuple[set[str], tuple[str, ...]]:
     """Guide entries (or workload, version, engine) in which two runs differ, and the facts that differ."""
     differing = [i for i in sorted({*a.facts, *b.facts}) if i in ENTRY_OF and _value(a, i) != _value(b, i)]
+    roles = {str(r.facts["kv_role"].value) for r in (a, b) if "kv_role" in r.facts}
+    if roles <= {"kv_both"}:  # a cache connector on both sides, no split of prefill and decode
+        differing = [i for i in differing if i != "kv_role"]
     chosen = [
         i for i in differing if any(i in r.facts and r.facts[i].source in ("launch", "server_info") for r in (a, b))
     ]

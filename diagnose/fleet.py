@@ -23,6 +23,9 @@ def replica_signals(targets: Iterable[TargetSeries], signals: Mapping[str, Mappi
 
     out = _spread(column("requests_running"), column("requests_waiting"), column("kv_usage"))
     hits = column("prefix_hit_ratio")
+    falls = column("prefix_hit_course")
+    if len(falls) > 1:
+        out["prefix_hit_fall"] = Value(max(falls.values()), "metrics")
     if len(hits) > 1:
         out["prefix_hit_ratio_max"] = Value(max(hits.values()), "metrics")
         out["prefix_hit_ratio_min"] = Value(min(hits.values()), "metrics")

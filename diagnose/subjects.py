@@ -78,6 +78,7 @@ def _target(observations: Observations, target: TargetSeries, found: tuple[Targe
         **fleet.rank_signals(target),
         **metric_signals(target),
         **_ttft_course(target),
+        **_hit_course(target),
     }
     signals |= courses.course_signals(target, signals)
     return _finish(observations, target.name, "target", signals, facts, course or logged, target)
@@ -124,6 +125,9 @@ def _combined(signals: Mapping[str, Value], course: tuple[ticks.Tick, ...]) -> d
     def get(name: str) -> float | None:
         return signals[name].value if name in signals else None
 
+    adapters, slots = get("lora_adapters"), get("lora_slots")
+    if adapters and slots and "lora_overflow" not in signals:
+        out["lora_overflow"] = adapters / slots
     speed, busy, prompts = get("generation_tps"), get("requests_running"), get("prompt_tps")
     if speed is not None and busy and (prompts or 0.0) < 10:
         out["decode_tps_per_request"] = speed / busy
@@ -172,6 +176,15 @@ def _ttft_course(target: TargetSeries) -> dict[str, Value]:
         return {}
     later = sum(means[1:]) / len(means[1:])
     return {"ttft_drop_ratio": Value(means[0] / later, "metrics", target.window)} if later > 0 else {}
+
+
+def _hit_course(target: TargetSeries) -> dict[str, Value]:
+    """Prefix hit ratio of the last interval over that of the first; absent without two intervals with lookups."""
+    hits, queries = dict(target.increases("prefix_hits")), dict(target.increases("prefix_queries"))
+    ratios = [hits[i] / queries[i] for i in target.intervals if i in hits and queries.get(i)]
+    if len(ratios) < 2 or ratios[0] <= 0.1:
+        return {}
+    return {"prefix_hit_course": Value(ratios[-1] / ratios[0], "metrics", target.window)}
 
 
 def _loose_runs(observations: Observations, taken: set[str], measured: bool) -> tuple[Subject, ...]:

@@ -88,6 +88,8 @@ _LIST = (
     _metric("external_queries", "counter", "tokens", "sum", vllm="external_prefix_cache_queries_total", sglang="prompt_tokens_total"),
     _metric("external_hits", "counter", "tokens", "sum", vllm="external_prefix_cache_hits_total",
             sglang=_one("cached_tokens_total", without={"cache_source": ("", "device", "total")})),
+    _metric("lmcache_hits", "counter", "tokens", "sum",
+            lmcache=("lmcache:num_vllm_hit_tokens_total", "lmcache:num_hit_tokens_total")),
     _metric("evicted_tokens", "counter", "tokens", "sum", sglang="evicted_tokens_total"),
     # latency
     _metric("ttft", "histogram", "s", "sum", vllm="time_to_first_token_seconds", sglang="time_to_first_token_seconds"),

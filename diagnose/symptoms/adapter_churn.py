@@ -10,6 +10,7 @@ SYMPTOM = Symptom(
     hold=300.0,
     when="waiting_deferred >= deferred and (lora_slots >= 1 or config_lora == 1) or lora_overflow_max > 1 and lora_overflow_min <= 1 and ab_workload_gain > slower "
     "or lora_pool_usage >= full and requests_waiting >= 1 and kv_usage_max < roomy or log_lora_load >= loads "
+    "or lora_overflow > 1 and requests_waiting >= 1 and kv_usage_max < roomy "
     "unless waiting_capacity >= capacity and kv_usage_max >= roomy",
     applies="config_lora == 1",
     meaning="More adapters are asked for than fit on the GPU at once: requests wait for a slot, or adapters are loaded again and again. Raise the slots, or route by adapter.",
