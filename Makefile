@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 SCENARIO ?= storm
 SHELL := /bin/bash
 
-.PHONY: help demo test check format bench venv clean
+.PHONY: help demo test check format bench bench-fleet venv clean
 
 help:
 	@echo 'make demo [SCENARIO=storm]  set up, replay a recorded engine and diagnose it; no GPU, no server'
@@ -32,7 +32,8 @@ demo: $(STAMP)
 	@$(BIN)/diagnose demo $(SCENARIO) || [ $$? -eq 1 ]
 
 test: $(STAMP)
-	@$(BIN)/python -m pytest $(PYTEST)
+	@scripts/install-test-tools.sh
+	@$(BIN)/python -m pytest -n 2 $(PYTEST)
 
 check: $(STAMP)
 	@$(BIN)/ruff check .
@@ -45,6 +46,11 @@ format: $(STAMP)
 
 bench: $(STAMP)
 	@$(BIN)/python benchmarks/bench.py
+
+# 1,000 engines in a real Prometheus; takes minutes and a few GB below /tmp.
+bench-fleet: $(STAMP)
+	@scripts/install-test-tools.sh
+	@$(BIN)/python benchmarks/fleet.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
