@@ -221,17 +221,18 @@ def _use_remarks(name: str, selector: Selector, around: tuple[Call, ...]) -> Ite
 def _added(tree: tuple[Item, ...]) -> Iterator[str]:
     """Operands of one ``+`` that are spellings of one metric."""
     for items in sequences(tree):
-        parts: list[list[Item]] = [[]]
+        before: set[str] = set()
+        latest: set[str] = set()
         for item in items:
             if item == "+":
-                parts.append([])
-            elif isinstance(item, str) and item in ("or", "and", "unless"):
-                parts = [[]]  # what is joined otherwise is not added
+                before, latest = before | latest, set()
+            elif isinstance(item, str):
+                if item in ("or", "and", "unless"):
+                    before, latest = set(), set()  # what is joined otherwise is not added
             else:
-                parts[-1].append(item)
-            if len(parts) > 1 and not isinstance(item, str):
-                known = [{name for name, _, _ in _uses(tuple(part))} for part in parts]
-                yield from _pairs(itertools.product(set().union(*known[:-1]), known[-1]))
+                names = {name for name, _, _ in _uses((item,))}
+                yield from _pairs(itertools.product(before, names))
+                latest |= names
 
 
 def _matched_together(tree: tuple[Item, ...]) -> Iterator[str]:
@@ -243,8 +244,13 @@ def _matched_together(tree: tuple[Item, ...]) -> Iterator[str]:
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     for left, right in sorted(pairs):
-        same = _metric_of(left) is not None and _metric_of(left) == _metric_of(right)
-        if same and left != right and _SUFFIX.findall(left) == _SUFFIX.findall(right):
+        metric = _metric_of(left)
+        if (
+            metric is not None
+            and metric == _metric_of(right)
+            and left != right
+            and _SUFFIX.findall(left) == _SUFFIX.findall(right)
+        ):
             yield f"{left} and {right} are spellings of one metric: an engine that exports both counts twice"
 
 

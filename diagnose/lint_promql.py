@@ -11,6 +11,7 @@ AGGREGATIONS = frozenset(
 )
 _LISTS = frozenset(("by", "without", "on", "ignoring", "group_left", "group_right"))
 _WORDS = frozenset(("and", "or", "unless", "bool", "offset", "atan2", "inf", "nan"))
+_DEEPEST = 100  # nested parentheses that are followed; deeper ones are no query that a person wrote
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|\#[^\n]*)
     |(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)
@@ -81,7 +82,7 @@ def _walk(items: tuple[Item, ...], around: tuple[Call, ...]) -> Iterator[tuple[S
 class _Reader:
     def __init__(self, text: str) -> None:
         self.tokens = [(m.lastgroup or "op", m[0]) for m in _TOKEN.finditer(text) if m.lastgroup != "skip"]
-        self.at = 0
+        self.at = self.depth = 0
 
     def peek(self) -> str:
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
@@ -132,10 +133,13 @@ class _Reader:
         return found
 
     def _arguments(self) -> tuple[tuple[Item, ...], ...]:
-        found, end = [], ","
+        found: list[tuple[Item, ...]] = []
+        end = "," if self.depth < _DEEPEST else ""
+        self.depth += 1
         while end == ",":
             items, end = self.sequence()
             found.append(items)
+        self.depth -= 1
         return tuple(found)
 
     def _labels(self) -> tuple[str, ...]:

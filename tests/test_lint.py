@@ -111,6 +111,11 @@ def test_adding_two_spellings_is_told_and_or_is_not() -> None:
     assert codes("vllm:prompt_tokens_total + vllm:generation_tokens_total") == []
 
 
+@pytest.mark.parametrize("text", ["(" * 5000 + "vllm:x", "sum(" * 3000, ")" * 100, "{" * 100, '"', "by", "sum by", ""])
+def test_nonsense_does_no_harm(text: str) -> None:
+    assert check(text) is not None
+
+
 def test_a_quantile_needs_its_buckets() -> None:
     series = "rate(sglang:e2e_request_latency_seconds_bucket[5m])"
     assert codes(f"histogram_quantile(0.9, sum({series}))") == ["no-le"]
