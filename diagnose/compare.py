@@ -12,9 +12,7 @@ from diagnose import facts as facts_module
 from diagnose import ticks, versions
 from diagnose.model import Fact, Observations, Value
 
-ROLES = frozenset(
-    {"server", "prefill", "decode", "router", "client", "frontend", "worker", "planner", "epp", "lmcache"}
-)
+ROLES = frozenset({"server", "prefill", "decode", "router", "client", "frontend", "worker", "planner", "epp"})
 # names of a single deployment's files, not of runs
 _GENERIC = frozenset(
     ("engine", "deployment", "start", "startup", "vllm", "sglang", "compose", "docker-compose", "values", "k8s", "pod")

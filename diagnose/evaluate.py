@@ -32,7 +32,7 @@ def check(symptom: Symptom, subject: Subject, bounds: Mapping[str, float]) -> Fi
     evidence = tuple(
         _evidence(c, subject.signals, bounds, outcome) for c in grammar.compares(node) if c.signal in values
     )
-    return Finding(symptom.id, verdict, subject.name, _confidence(symptom, subject.signals, node), evidence, missing)
+    return Finding(symptom.id, verdict, subject.name, _confidence(symptom, subject, node), evidence, missing)
 
 
 def _evidence(
@@ -45,8 +45,8 @@ def _evidence(
     )
 
 
-def _confidence(symptom: Symptom, signals: Mapping[str, Value], node: grammar.Node) -> str:
+def _confidence(symptom: Symptom, subject: Subject, node: grammar.Node) -> str:
     """The symptom's own confidence, one step lower where it rests on values since start or on too little traffic."""
-    read = [signals[s] for s in grammar.signals(node) if s in signals]
-    lower = any(v.since_start for v in read)
+    read = [subject.signals[s] for s in grammar.signals(node) if s in subject.signals]
+    lower = subject.scrapes == 1 or any(v.since_start for v in read)
     return _ORDER[min(2, _ORDER.index(symptom.confidence) + lower)]

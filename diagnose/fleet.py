@@ -7,11 +7,29 @@ from collections.abc import Iterable, Mapping
 from diagnose.model import LogStat, Value
 from diagnose.series import TargetSeries
 
+_STALL = 20.0  # seconds: a rank with requests decodes many times in it
+
 
 def rank_signals(target: TargetSeries) -> dict[str, Value]:
     """Spread over the data-parallel ranks of one target; {} with fewer than two ranks."""
     means = {m: _means(target.ranks(m)) for m in ("running", "waiting", "kv_usage")}
-    return _spread(means["running"], means["waiting"], means["kv_usage"])
+    spread = _spread(means["running"], means["waiting"], means["kv_usage"])
+    stalled = _stalled_ranks(target)
+    return {**spread, **({} if stalled is None else {"stalled_ranks": Value(stalled, "metrics", target.window)})}
+
+
+def _stalled_ranks(target: TargetSeries) -> float | None:
+    """Ranks that held requests all the time and produced no token while another rank did; None in short windows."""
+    tokens, running, waiting = (target.ranks(m) for m in ("generation_tokens", "running", "waiting"))
+    if len(tokens) < 2 or target.resets or (target.window or 0.0) < _STALL or not tokens[0] or not tokens[-1]:
+        return None
+    moved = {r: v - (tokens[0] or {}).get(r, 0.0) for r, v in (tokens[-1] or {}).items()}
+    busy = {
+        r
+        for r in moved
+        if all((p or {}).get(r, 0.0) + (w or {}).get(r, 0.0) > 0 for p, w in zip(running, waiting, strict=True))
+    }
+    return float(sum(moved[r] == 0 for r in busy)) if len(moved) > 1 and any(moved.values()) else None
 
 
 def replica_signals(targets: Iterable[TargetSeries], signals: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from diagnose.engines.catalog import Spelling
 from diagnose.model import Labels, Series
 
@@ -21,7 +23,7 @@ def select(series: Series, spelling: Spelling) -> Series:
     return [
         (labels, value)
         for labels, value in series
-        if value == value
+        if math.isfinite(value)
         and is_engine(labels)
         and not labels.get("priority")
         and all(labels.get(k, "") in allowed for k, allowed in spelling.only.items())

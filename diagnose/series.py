@@ -15,6 +15,11 @@ from diagnose.model import Labels, Scrape, Series
 _ENGINE_PREFIXES = {"vllm": ("vllm:", "vllm_", "ray_vllm_"), "sglang": ("sglang:", "sglang_", "ray_sglang_")}
 
 
+# gauges outside these bounds are defects of the exporter, not measurements
+_PLAUSIBLE = {"ratio": (0.0, 2.0), "requests": (0.0, 1e6)}
+_MIN_SPACING = 0.1  # seconds: closer scrapes give rates of noise
+
+
 @dataclass(frozen=True)
 class Interval:
     """Two neighbouring scrapes between which counters can be compared: indexes and covered seconds."""
@@ -93,7 +98,7 @@ class TargetSeries:
         if metric_id not in self._cache:
             metric = METRICS[metric_id]
             found = self._resolve(metric)
-            self._cache[metric_id] = [self._by_rank(s, found) if found else None for s in self.scrapes]
+            self._cache[metric_id] = [self._by_rank(s, found, metric) if found else None for s in self.scrapes]
         return self._cache[metric_id]
 
     def values(self, metric_id: str) -> list[float | None]:
@@ -198,9 +203,11 @@ class TargetSeries:
                     if any(ranks.select(s.samples.get(name + suffix, []), spelling) for s in self.scrapes):
                         yield spelling, name
 
-    def _by_rank(self, scrape: Scrape, found: tuple[Spelling, str]) -> dict[str, float] | None:
+    def _by_rank(self, scrape: Scrape, found: tuple[Spelling, str], metric: Metric) -> dict[str, float] | None:
         spelling, name = found
-        series = ranks.select(scrape.samples.get(name, []), spelling)
+        low, high = _PLAUSIBLE.get(metric.unit if metric.kind == "gauge" else "", (0.0, math.inf))
+        chosen = ranks.select(scrape.samples.get(name, []), spelling)
+        series = [(labels, value) for labels, value in chosen if low <= value <= high]
         return ranks.by_rank(series, spelling.scale) if series else None
 
     def _hist_at(self, index: int, found: tuple[Spelling, str]) -> Histogram | None:
@@ -226,7 +233,7 @@ def targets(scrapes: tuple[Scrape, ...]) -> tuple[TargetSeries, ...]:
     for name, group in grouped.items():
         kept: list[Scrape] = []
         for scrape in group:
-            if not kept or scrape.time > kept[-1].time:
+            if not kept or scrape.time >= kept[-1].time + _MIN_SPACING:
                 kept.append(scrape)
         out.append(TargetSeries(name, tuple(kept), len(group) - len(kept)))
     return tuple(out)

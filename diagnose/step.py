@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from diagnose import sizing
+from diagnose.engines.catalog import signal_title
 from diagnose.guide import Entry, Flag, Move
 from diagnose.model import NextStep
 from diagnose.sizing_terms import Sizing
@@ -21,6 +22,10 @@ def next_step(entry: Entry, move: Move, subject: Subject, why: tuple[str, ...], 
     lines = [_fill(flag.text, move, sized) for flag in _flags(move, subject)]
     if sized is not None and sized.formula:
         lines.append(sized.formula)
+    assumed = _assumed(move, subject)
+    lines += [f"assumes {title}, this version's default: check the start-up log" for title in assumed]
+    if assumed:
+        confidence = _ORDER[min(len(_ORDER) - 1, _ORDER.index(confidence) + 1)]
     notes = (move.note,) if move.note else ()
     return NextStep(
         id=entry.id,
@@ -35,6 +40,14 @@ def next_step(entry: Entry, move: Move, subject: Subject, why: tuple[str, ...], 
         confidence=confidence,
         then=(*move.then, *notes),
     )
+
+
+def _assumed(move: Move, subject: Subject) -> list[str]:
+    """What the move takes for granted and only a version's default says, in words."""
+    text = f"{move.requires} {move.applied}"
+    facts = {"config_chunked_prefill": "chunked_prefill", "config_prefix_caching": "prefix_caching"}
+    used = [s for s, f in facts.items() if s in text and f in subject.facts and subject.facts[f].source == "default"]
+    return [f"{signal_title(s)} {'on' if subject.signals[s].value else 'off'}" for s in used if s in subject.signals]
 
 
 def size(move: Move, subject: Subject) -> Sizing | None:

@@ -27,6 +27,7 @@ from diagnose.step import next_step
 from diagnose.subjects import Subject
 from diagnose.symptoms import Symptom, all_symptoms, grammar
 
+UNOBSERVED = "target not observed"  # how sources word a target that gave nothing
 WORST_FIRST = ("engine-fault", "act", "cannot-tell", "healthy")
 
 
@@ -59,6 +60,8 @@ def diagnose(observations: Observations, settings: Settings) -> Diagnosis:
     models = tuple(_walk(group, comparison) for group in groups)
     worst = min(models, key=lambda m: WORST_FIRST.index(m.verdict), default=None)
     verdict, step = (worst.verdict, worst.next) if worst else ("cannot-tell", None)
+    if verdict == "healthy" and any(m.why.startswith(UNOBSERVED) for m in observations.missing):
+        verdict = "cannot-tell"
     everything = tuple(f for g in groups for f in g.findings)
     return Diagnosis(
         verdict,
@@ -132,11 +135,16 @@ def _decide(group: Group) -> tuple[str, Candidate | None, tuple[Candidate, ...]]
         return "cannot-tell", None, chances
     if chances:
         return "act", chances[0], chances[1:]
-    if _kind(group, "benign") or any(
-        s.signals.get("load_seen") and s.signals["load_seen"].value > 0 for s in group.subjects
-    ):
+    if _kind(group, "benign") or _all_seen(group):
         return "healthy", None, ()
     return "cannot-tell", None, ()
+
+
+def _all_seen(group: Group) -> bool:
+    """Whether load was seen, and on every engine that was asked: a healthy one does not vouch for its neighbour."""
+    engines = [s for s in group.subjects if s.kind == "target" and (s.engine in ("vllm", "sglang") or s.scrapes > 0)]
+    seen = [s for s in group.subjects if s.signals.get("load_seen") and s.signals["load_seen"].value > 0]
+    return bool(seen) and all(s in seen for s in engines if len(engines) > 1)
 
 
 def _kind(group: Group, kind: str) -> list[tuple[Subject, Symptom, Finding]]:
@@ -216,6 +224,8 @@ def _status(
         if all(m.ruled_out and _holds(m.ruled_out, values) for m in entry.moves):
             why = notes_module.condition_words(entry.moves[0].ruled_out, subject.signals)
             return EntryStatus(entry.id, entry.title, "ruled-out", why)
+    if not subjects:
+        return EntryStatus(entry.id, entry.title, "unknown", "needs an engine to look at")
     relevant = [
         s
         for s in all_symptoms().values()

@@ -154,6 +154,7 @@ _LIST = (
     _s("waiting_rank_spread", "ratio", "shortest queue over longest queue of ranks or replicas"),
     _s("kv_rank_spread", "ratio", "KV usage of the fullest less the emptiest rank or replica"),
     _s("running_rank_spread", "ratio", "fewest over most running requests of ranks or replicas"),
+    _s("stalled_ranks", "ranks", "data-parallel ranks that hold requests and produce no token while others do"),
     _s("ranks", "ranks", "data-parallel ranks or replicas compared"),
     _s("outlier_replicas", "replicas", "replicas unlike their peers"),
     _s("duplicate_ranks", "ranks", "identical series of ranks of one scheduler"),

@@ -11,6 +11,7 @@ SYMPTOM = Symptom(
     meaning="Gauges are refreshed by engine steps. After the last request was cancelled no step follows, so usage and running keep their last value while no token counter moves. The engine is idle.",
     thresholds=(Threshold("still", 30.0, "s", 10.0, 3600.0, "no decode step takes that long"),),
     explains=(
+        "nothing_moves",
         "kv_pressure",
         "kv_nearly_full",
         "kv_full_packed",
