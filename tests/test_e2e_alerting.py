@@ -25,7 +25,6 @@ from servers import http_server, reply
 from diagnose.generate import alerts, records
 from diagnose.replay import ReplayServer, serve
 from diagnose.settings import resolve
-from diagnose.symptoms import all_symptoms
 
 ROOT = Path(__file__).parent.parent
 RULES = ROOT / "rules"
@@ -74,36 +73,26 @@ def _seconds(duration: str) -> float:
 
 def routes() -> dict[str, Any]:
     """The example configuration of Alertmanager."""
-    file = RULES / "alertmanager" / "alertmanager.yml"
-    if file.exists():
-        found: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
-        return found
-    by_symptom = {s.id: s.alert for s in all_symptoms().values() if s.alert}
-    return {
-        "route": {"receiver": "all", "group_by": ["model_name"]},
-        "receivers": [{"name": "all"}],
-        "inhibit_rules": [
-            {
-                "source_matchers": [f'alertname="{s.alert}"'],
-                "target_matchers": [f'alertname="{by_symptom[other]}"'],
-                "equal": ["model_name"],
-            }
-            for s in all_symptoms().values()
-            for other in s.explains
-            if s.alert and other in by_symptom
-        ],
-    }
+    found: dict[str, Any] = yaml.safe_load((RULES / "alertmanager" / "alertmanager.yml").read_text(encoding="utf-8"))
+    return found
 
 
 def hastened_routes(config: dict[str, Any], webhook: str) -> dict[str, Any]:
-    """The configuration with every receiver a webhook (its name in the path), waits of 4 s and intervals of 1 s."""
+    """The configuration with waits of 4 s and intervals of 1 s, and every receiver at the webhook.
+
+    A receiver's chat messages keep their templates; what else it does becomes a webhook. The path is its name.
+    """
     out = copy.deepcopy(config)
-    out["receivers"] = [
-        {"name": r["name"], "webhook_configs": [{"url": f"{webhook}/{r['name']}", "send_resolved": True}]}
-        for r in out["receivers"]
-    ]
-    out.pop("templates", None)
+    out["templates"] = [str(RULES / "alertmanager" / pattern) for pattern in out["templates"]]
     out["global"] = {"resolve_timeout": "5s"}
+    for receiver in out["receivers"]:
+        chats = [{**c, "api_url": f"{webhook}/{receiver['name']}"} for c in receiver.pop("slack_configs", [])]
+        for chat in chats:
+            chat.pop("api_url_file", None)
+        name = receiver["name"]
+        receiver.clear()
+        receiver |= {"name": name, "webhook_configs": [{"url": f"{webhook}/{name}", "send_resolved": True}]}
+        receiver |= {"slack_configs": chats} if chats else {}
     pending = [out["route"]]
     while pending:
         route = pending.pop()
@@ -132,17 +121,19 @@ class Engine:
 
 
 class Inbox:
-    """A webhook on 127.0.0.1 and what it received: (receiver, alert) in order of arrival."""
+    """A webhook on 127.0.0.1 and what it received, in order: (receiver, alert), and chat messages by receiver."""
 
     def __init__(self) -> None:
         self.alerts: list[tuple[str, dict[str, Any]]] = []
+        self.chats: list[tuple[str, dict[str, Any]]] = []
         inbox = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                inbox.alerts += [(self.path[1:], alert) for alert in body["alerts"]]
-                reply(b"{}")(self)
+                inbox.alerts += [(self.path[1:], alert) for alert in body.get("alerts", [])]
+                inbox.chats += [(self.path[1:], message) for message in body.get("attachments", [])]
+                reply(b"ok")(self)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -160,9 +151,9 @@ class Inbox:
         """Names of alerts that came with a status."""
         return {a["labels"]["alertname"] for _, a in self.alerts if a["status"] == status}
 
-    def first(self, name: str, status: str = "firing") -> dict[str, Any] | None:
-        """The first notification of an alert, None when there is none yet."""
-        found = (a for _, a in self.alerts if a["labels"]["alertname"] == name and a["status"] == status)
+    def first(self, name: str, status: str = "firing") -> tuple[str, dict[str, Any]] | None:
+        """Receiver and alert of the first notification of an alert, None when there is none yet."""
+        found = ((r, a) for r, a in self.alerts if a["labels"]["alertname"] == name and a["status"] == status)
         return next(found, None)
 
 
@@ -221,6 +212,7 @@ def story(stack: Stack) -> dict[str, Any]:
     storm = poll("page of the storm", lambda: stack.inbox.first("LLMPreemptionStorm"), 25)
     out["storm"] = storm
     time.sleep(5)  # a follower that was not held back would have come by now
+    out["chats"] = list(stack.inbox.chats)
     out["firing"], out["inhibited"], out["sent"] = stack.firing(), stack.inhibited(), stack.inbox.names()
     stack.engine.play("healthy")
     out["resolved"] = poll("end of the storm", lambda: stack.inbox.first("LLMPreemptionStorm", "resolved"), 25)
@@ -234,7 +226,9 @@ def test_healthy_engine_sends_nothing_but_the_watchdog(story: dict[str, Any]) ->
 
 
 def test_storm_pages_with_what_to_do(story: dict[str, Any]) -> None:
-    labels, notes = story["storm"]["labels"], story["storm"]["annotations"]
+    receiver, alert = story["storm"]
+    labels, notes = alert["labels"], alert["annotations"]
+    assert receiver == "pager"
     assert labels["severity"] == "page"
     assert (labels["symptom"], labels["model_name"], labels["serving_engine"]) == ("preemption_storm", "tiny", "vllm")
     assert "tiny" in notes["summary"]
@@ -245,6 +239,16 @@ def test_storm_pages_with_what_to_do(story: dict[str, Any]) -> None:
     assert "tiny" in notes["dashboard_url"]
 
 
+def test_chat_message_shows_evidence_and_next_step(story: dict[str, Any]) -> None:
+    receiver, message = story["chats"][0]
+    notes = story["storm"][1]["annotations"]
+    assert receiver == "pager"
+    assert "torm" in message["title"]
+    assert notes["next_step"] in message["text"]
+    assert re.search(r"preemptions \d", message["text"])
+    assert notes["runbook_url"] in message["text"]
+
+
 def test_followers_are_held_back(story: dict[str, Any]) -> None:
     followers = story["firing"] & FOLLOWERS
     assert "LLMQueueGrowth" in followers
@@ -253,4 +257,5 @@ def test_followers_are_held_back(story: dict[str, Any]) -> None:
 
 
 def test_storm_resolves(story: dict[str, Any]) -> None:
-    assert story["resolved"]["labels"]["severity"] == "page"
+    receiver, alert = story["resolved"]
+    assert (receiver, alert["labels"]["severity"]) == ("pager", "page")
