@@ -133,22 +133,25 @@ def alertmanager(folder: Path, config: Mapping[str, Any]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def victoria_metrics(folder: Path) -> Iterator[str]:
+def victoria_metrics(folder: Path, *flags: str) -> Iterator[str]:
     """The URL of an empty VictoriaMetrics; fill it with ``import_exposition``."""
     port = free_port()
     command = [
         "victoria-metrics", f"-storageDataPath={folder / 'victoria'}", f"-httpListenAddr=127.0.0.1:{port}",
-        "-retentionPeriod=1200", "-search.latencyOffset=0s", "-loggerLevel=WARN",
+        "-retentionPeriod=1200", "-search.latencyOffset=0s", "-loggerLevel=WARN", *flags,
     ]  # fmt: skip
     with running(command, folder, f"http://127.0.0.1:{port}/health"):
         yield f"http://127.0.0.1:{port}"
 
 
 def import_exposition(url: str, text: str, **labels: str) -> None:
-    """Sends exposition text (timestamps in milliseconds) to a VictoriaMetrics; all series get ``labels``."""
+    """Sends exposition text (timestamps in milliseconds) to a VictoriaMetrics; all series get ``labels``.
+
+    They can be queried at once.
+    """
     extra = urllib.parse.urlencode([("extra_label", f"{k}={v}") for k, v in labels.items()])
     request = urllib.request.Request(f"{url}/api/v1/import/prometheus?{extra}", data=text.encode())
-    with urllib.request.urlopen(request, timeout=30):
+    with urllib.request.urlopen(request, timeout=30), urllib.request.urlopen(f"{url}/internal/force_flush", timeout=30):
         pass
 
 
