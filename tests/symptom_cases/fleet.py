@@ -12,14 +12,14 @@ CASES = (
        present={
            "deferred for a slot": {"waiting_deferred": At("deferred", 2), "lora_slots": 1, "log_lora_load": At("loads", -1)},
            "the run that overflows is slower": {"lora_overflow_max": 2, "lora_overflow_min": 1, "ab_workload_gain": At("slower", 0.5)},
-           "the pool is full": {"lora_pool_usage": 1.0, "requests_waiting": 8, "kv_usage_max": At("roomy", -0.05)},
+           "the pool is full": {"lora_pool_usage": At("full", 0.005), "requests_waiting": 8, "kv_usage_max": At("roomy", -0.05)},
            "loads while serving": {"log_lora_load": At("loads", 40)},
            "deferred beside a full batch with KV room": {"waiting_deferred": At("deferred", 2), "config_lora": 1, "waiting_capacity": At("capacity", 5),
                                                          "kv_usage_max": At("roomy", -0.05)},
            "deferred while the cache is full of others": {"waiting_deferred": At("deferred", 2), "config_lora": 1, "waiting_capacity": At("capacity", -0.05),
                                                           "kv_usage_max": At("roomy", 0.05)},
        },
-       absent={"they fit": {"waiting_deferred": At("deferred", -0.05), "lora_overflow_max": 1, "lora_pool_usage": 0.5, "log_lora_load": At("loads", -1)}},
+       absent={"they fit": {"waiting_deferred": At("deferred", -0.05), "lora_overflow_max": 1, "lora_pool_usage": At("full", -0.3), "log_lora_load": At("loads", -1), "lora_overflow": 1}},
        look_alike={
            "Requests are deferred for a grammar to compile; there are no adapters.":
                {"waiting_deferred": 4, "lora_slots": 0, "config_lora": 0, "lora_overflow_max": 0, "lora_pool_usage": 0, "log_lora_load": 0},

@@ -53,4 +53,14 @@ CASES = (
        absent={"usage is steady": {"requests_running_max": 1, "requests_waiting_max": 0, "kv_rising": 0, "generation_tps": 40, "prompt_tps": 0}},
        look_alike={"Usage rises because requests arrive: thirty of them run.":
                    {"requests_running_max": 30, "requests_waiting_max": 0, "kv_rising": 0.2, "generation_tps": 900, "prompt_tps": 4000}}),
+    of("nothing_moves",
+       present={"a short window": {"tokens_moved": 0, "stalled_seconds": 15, "requests_running_last": 2, "requests_waiting_last": 57}},
+       absent={"tokens come": {"tokens_moved": 900, "stalled_seconds": 0, "requests_running_last": 2, "requests_waiting_last": 0}},
+       look_alike={"SGLang's counters stand still until a request ends, while its throughput gauge shows work.":
+                   {"tokens_moved": 0, "stalled_seconds": 0, "requests_running_last": 12, "requests_waiting_last": 0}}),
+    of("slow_without_cause",
+       present={"a token in five seconds": {"decode_tps_per_request": At("crawl", -0.05), "requests_waiting_max": 0, "kv_usage_max": At("roomy", -0.04)}},
+       absent={"it decodes": {"decode_tps_per_request": At("crawl", 20), "requests_waiting_max": 0, "kv_usage_max": At("roomy", -0.04)},
+               "a full cache": {"decode_tps_per_request": At("crawl", -0.05), "requests_waiting_max": 0, "kv_usage_max": At("roomy", 0.0001)}},
+       look_alike={"24 tokens per second on a 70B model are its memory bandwidth.": {"decode_tps_per_request": 24, "requests_waiting_max": 0, "kv_usage_max": 0.02}}),
 )  # fmt: skip

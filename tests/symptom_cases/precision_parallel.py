@@ -20,8 +20,8 @@ CASES = (
        look_alike={"A worker at 100 % with twelve requests is working.": {"worker_cpu": 1.0, "requests_running_max": 12, "busy_poll": 1}}),
     of("mla_kv_replicated",
        present={
-           "wide and full": {"config_mla": 1, "config_tp": At("wide", 4), "kv_usage_max": At("full", 0.01), "requests_waiting": 30, "preemptions": 0},
-           "wide and preempting": {"config_mla": 1, "config_tp": At("wide", 4), "preemptions": 40, "kv_usage_max": At("full", -0.1), "requests_waiting": 0},
+           "wide and full": {"config_mla": 1, "config_tp": At("wide", 4), "kv_usage_max": At("full", 0.01), "requests_waiting": 30, "preemptions": At("many", -1)},
+           "wide and preempting": {"config_mla": 1, "config_tp": At("wide", 4), "preemptions": At("many", 40), "kv_usage_max": At("full", -0.1), "requests_waiting": 0},
        },
        absent={"two ranks": {"config_mla": 1, "config_tp": At("wide", -1), "kv_usage_max": At("full", 0.05), "requests_waiting": 30},
                "data-parallel attention": {"config_mla": 1, "config_tp": At("wide", 4), "kv_usage_max": At("full", 0.05), "requests_waiting": 30, "config_dp_attention": 1}},
@@ -44,9 +44,9 @@ CASES = (
                    "One rank idles between steps, but the others draw all their power: compute is the limit.":
                    {"config_tp": 4, "gpu_utilization_spread": 0.3, "gpu_power_share_max": 0.98, "log_custom_allreduce_disabled": 0, "log_p2p_disabled": 0, "log_nccl_socket": 0}}),
     of("tp_too_wide",
-       present={"small and idle": {"config_tp": At("wide", 4), "billions_per_rank": At("small", -0.05), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": 40}},
-       absent={"large": {"config_tp": At("wide", 4), "billions_per_rank": At("small", 9), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": 40},
-               "no load": {"config_tp": At("wide", 4), "billions_per_rank": At("small", -0.05), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": 2}},
+       present={"small and idle": {"config_tp": At("wide", 4), "billions_per_rank": At("small", -0.05), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": At("load", 40)}},
+       absent={"large": {"config_tp": At("wide", 4), "billions_per_rank": At("small", 9), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": At("load", 40)},
+               "no load": {"config_tp": At("wide", 4), "billions_per_rank": At("small", -0.05), "gpu_utilization_max": At("busy", -0.05), "requests_running_max": At("load", -0.5)}},
        look_alike={"A 14B model on eight ranks whose GPUs are at 95 %: they are used.":
                    {"config_tp": 8, "billions_per_rank": 1.75, "gpu_utilization_max": 0.95, "requests_running_max": 200}}),
 )  # fmt: skip

@@ -10,9 +10,9 @@ from symptom_cases import of
 CASES = (
     of("chunk_budget_too_small",
        present={"many chunks, late first tokens": {"config_chunk_budget": At("small", -16), "prompt_over_budget": At("times", 4), "ttft_mean": At("late", 1),
-                                                   "itl_stall_share": 0}},
-       absent={"a large budget": {"config_chunk_budget": At("small", 512), "prompt_over_budget": At("times", 4), "ttft_mean": At("late", 1), "itl_stall_share": 0},
-               "gaps near the limit": {"config_chunk_budget": At("small", -16), "prompt_over_budget": At("times", 4), "ttft_mean": At("late", 1), "itl_stall_share": 0.02}},
+                                                   "itl_stall_share": At("calm", -0.00000001)}},
+       absent={"a large budget": {"config_chunk_budget": At("small", 512), "prompt_over_budget": At("times", 4), "ttft_mean": At("late", 1), "itl_stall_share": At("calm", -0.00000001)},
+               "gaps near the limit": {"config_chunk_budget": At("small", -16), "prompt_over_budget": At("times", 4), "ttft_mean": At("late", 1), "itl_stall_share": At("calm", 0.02)}},
        look_alike={"A budget of 512 with prompts of 300 tokens is one chunk each.":
                    {"config_chunk_budget": 512, "prompt_over_budget": 0.6, "ttft_mean": 0.2, "itl_stall_share": 0},
                    "A budget of -1 switches chunking off, it is not a small one.":
