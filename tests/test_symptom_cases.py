@@ -238,9 +238,9 @@ def test_declaration_is_consistent(symptom: Symptom) -> None:
 
 
 def test_a_symptom_about_something_that_is_off_does_not_apply() -> None:
-    """Known off is not-applicable; unknown is evaluated all the same; the evidence alone decides then."""
-    bounds = DEFAULTS["low_spec_acceptance"]
+    """Known off is not-applicable; unknown is evaluated all the same: the evidence decides then."""
+    symptom, bounds = SYMPTOMS["low_spec_acceptance"], DEFAULTS["low_spec_acceptance"]
     bad = {"spec_acceptance": 0.1, "spec_accept_length": 1.1, "spec_drafted": 9000}
-    assert verdict("low_spec_acceptance", {**bad, "config_spec": 0}, bounds) == "not-applicable"
-    assert verdict("low_spec_acceptance", {**bad, "config_spec": 1}, bounds) == "present"
-    assert verdict("low_spec_acceptance", bad, bounds) == "present"
+    assert check(symptom, subject({**bad, "config_spec": 0}), bounds).verdict == "not-applicable"
+    assert check(symptom, subject({**bad, "config_spec": 1}), bounds).verdict == "present"
+    assert check(symptom, subject(bad), bounds).verdict == "present"
