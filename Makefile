@@ -39,7 +39,7 @@ check: $(STAMP)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@if [ -f diagnose/generate/__main__.py ]; then $(BIN)/python -m diagnose.generate --check; fi
+	@$(BIN)/diagnose generate --check
 
 format: $(STAMP)
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -25,6 +25,8 @@ COMMANDS = {
     "thresholds": "Every threshold with unit, bounds and reason.",
     "coverage": "What is measured and what is missing, by resource.",
     "capture": "Save scrapes, configuration and logs as a bundle.",
+    "generate": "Recording rules, alerts and runbook blocks from the declarations.",
+    "lint": "Metric names in dashboards and rules that an engine lacks.",
     "completion": "Shell completion for bash, zsh and fish.",
 }
 

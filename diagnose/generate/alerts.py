@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from diagnose.generate import conditions, promql
+from diagnose.generate import conditions, handwritten, promql
 from diagnose.generate.records import Group, Rule
 from diagnose.guide import find_move
 from diagnose.settings import Settings
@@ -22,7 +22,12 @@ _GUARDED = ("LLMEngineHung", "LLMPreemptionStorm", "LLMKVCachePressure", "LLMGra
 def groups(settings: Settings) -> list[Group]:
     """The generated alerts and the hand-written ones."""
     made = [rule for s in all_symptoms().values() if s.alert and (rule := alert(s, settings)) is not None]
-    return [{"name": "llm-symptoms", "rules": made}]
+    by_hand = list(handwritten.rules(settings))
+    taken = {rule["alert"] for rule in by_hand}
+    return [
+        {"name": "llm-symptoms", "rules": [rule for rule in made if rule["alert"] not in taken]},
+        {"name": "llm-handwritten", "rules": by_hand},
+    ]
 
 
 def alert(symptom: Symptom, settings: Settings) -> Rule | None:

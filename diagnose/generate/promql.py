@@ -32,6 +32,8 @@ DERIVED = {
     " / (max_over_time(engine:requests_running_last[15m]) > 0)",
     "stalled_seconds": "60 * (engine:tokens_rate_1m == bool 0)",
     "spec_accept_length": "engine:spec_accept_length_counted or (engine:spec_accept_length_gauge > 0)",
+    "graph_share": "engine:graph_decode_increase / ((engine:graph_decode_increase + engine:eager_decode_increase) > 0)"
+    " or ((engine:graph_decode_increase > 0) * 0 + 1) or ((engine:eager_decode_increase > 0) * 0)",
     "graph_growth": "clamp_min(engine:graph_bytes - min_over_time(engine:graph_bytes[1h]), 0)",
     "reserved_gap_growth": "clamp_min(engine:reserved_gap - min_over_time(engine:reserved_gap[1h]), 0)",
 }
@@ -83,7 +85,17 @@ def _alternatives(
 ) -> list[str]:
     declared = METRICS[metric_id]
     return [
-        _spelling(declared, engine, spelling, name, function, window, suffix, keep, edge)
+        _spelling(
+            declared,
+            engine,
+            spelling,
+            name,
+            function,
+            window,
+            suffix,
+            keep,
+            None if edge is None else _EDGES[engine][edge],
+        )
         for engine, spellings in declared.spellings.items()
         if engine in _RANK_LABEL
         for spelling in spellings
@@ -116,6 +128,20 @@ def _share_above(calc: Calc, window: str) -> str:
     return f"1 - (\n{below}\n) / ((\n{count}\n) > 0)"
 
 
+def share_beyond(metric_id: str, edges: dict[str, str], window: str) -> str:
+    """Share of observations above a bucket edge, which each engine names by a regular expression of ``le``."""
+    declared = METRICS[metric_id]
+    parts = []
+    for engine in (e for e in declared.spellings if e in _RANK_LABEL):
+        spelt = [(s, n) for s in declared.spellings[engine] for n in _names(s.name)]
+        below, count = (
+            join(_spelling(declared, engine, s, n, "increase", window, suffix, "", regex) for s, n in spelt)
+            for suffix, regex in (("_bucket", edges[engine]), ("_count", None))
+        )
+        parts.append(f"(1 - (\n{below}\n) / ((\n{count}\n) > 0))")
+    return join(parts)
+
+
 _CALCS: dict[str, Callable[[Calc, str], str]] = {
     "mean": _gauge("avg_over_time"),
     "max": _gauge("max_over_time"),
@@ -143,7 +169,7 @@ def _spelling(
     window: str,
     suffix: str,
     keep: str,
-    edge: float | None,
+    edge: str | None,
 ) -> str:
     inner = f"{name}{suffix}{_selector(engine, spelling, edge)}"
     inner = f"{function}({inner}[{window}])" if function else inner
@@ -156,7 +182,7 @@ def _spelling(
     return f'label_replace({how} by ({by}) ({ranked}){scale}, "serving_engine", "{engine}", "", "")'
 
 
-def _selector(engine: str, spelling: Spelling, edge: float | None) -> str:
+def _selector(engine: str, spelling: Spelling, edge: str | None) -> str:
     parts = ['model_name!=""'] if engine == "vllm" else ['priority=""']
     parts += [f'{label}=~"{"|".join(values)}"' for label, values in spelling.only.items()]
     for label, values in spelling.without.items():
@@ -164,5 +190,5 @@ def _selector(engine: str, spelling: Spelling, edge: float | None) -> str:
         parts += [f'{label}!~"{"|".join(banned)}"'] if banned else []
         parts += [f'{label}!=""'] if "" in values else []
     if edge is not None:
-        parts.append(f'le=~"{_EDGES[engine][edge]}"')
+        parts.append(f'le=~"{edge}"')
     return "{" + ", ".join(parts) + "}"

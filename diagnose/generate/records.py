@@ -20,6 +20,8 @@ MODEL_SUM = (
 MODEL_MAX = ("kv_usage", "kv_usage_max", "ttft_p99", "itl_p99", "queue_time_mean")
 _HELPERS = {
     "tokens_rate_1m": "tokens of any kind per second over one minute, 0 when the engine stands still",
+    "graph_decode_increase": "decode steps that replayed a CUDA graph",
+    "eager_decode_increase": "decode steps that ran eagerly",
     "spec_accept_length_counted": "tokens per verification step by counters",
     "spec_accept_length_gauge": "tokens per verification step by the engine's gauge",
     "reserved_gap": "reserved less allocated GPU memory of the engine's allocator",
@@ -32,6 +34,7 @@ def groups(settings: Settings) -> list[Group]:
     return [
         {"name": "llm-engine-signals", "interval": "60s", "rules": [_engine(s) for s in base]},
         {"name": "llm-engine-combined", "interval": "60s", "rules": [*_helpers(), *map(_engine, promql.DERIVED)]},
+        {"name": "llm-slow-shares", "interval": "60s", "rules": list(_slow())},
         {"name": "llm-model-signals", "interval": "60s", "rules": list(_models())},
         {"name": "llm-thresholds", "interval": "60s", "rules": list(_thresholds(settings))},
     ]
@@ -50,6 +53,8 @@ def _helpers() -> Iterator[Rule]:
     running = f"(({gauge}) > 0) and on ({', '.join(promql.ENGINE_LABELS)}) (engine:requests_running_last > 0)"
     total = " + ".join(f"(\n{part}\n)" for part in moved[:2])
     yield {"record": "engine:tokens_rate_1m", "expr": f"({running})\nor\n({moved[2]})\nor\n({total})"}
+    for name in ("graph_decode", "eager_decode"):
+        yield {"record": f"engine:{name}_increase", "expr": promql.metric(name, "increase")}
     accepted, drafts = promql.metric("spec_accepted", "increase"), promql.metric("spec_drafts", "increase")
     yield {"record": "engine:spec_accept_length_counted", "expr": f"1 + (\n{accepted}\n) / ((\n{drafts}\n) > 0)"}
     yield {"record": "engine:spec_accept_length_gauge", "expr": promql.metric("spec_length_gauge", "max_over_time")}
@@ -58,6 +63,12 @@ def _helpers() -> Iterator[Rule]:
         next(iter(METRICS[m].spellings["allocator"])).name for m in ("reserved_memory", "allocated_memory")
     )
     yield {"record": "engine:reserved_gap", "expr": f"max by ({by}) ({reserved}) - max by ({by}) ({allocated})"}
+
+
+def _slow() -> Iterator[Rule]:
+    from diagnose.generate.handwritten import slow_records
+
+    return slow_records()
 
 
 def _models() -> Iterator[Rule]:
