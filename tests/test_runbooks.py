@@ -78,7 +78,8 @@ def test_rendering_keeps_the_prose_and_makes_a_skeleton_for_a_new_alert() -> Non
     changed = PAGES[name].replace("## Impact\n", "## Impact\n\nMy own words.\n").replace("| page,", "| never,")
     again = runbooks.render_all({name: changed})[name]
     assert "My own words." in again and "| never," not in again
-    skeleton = runbooks.render_all({})[name]
+    assert runbooks.render_all({}) == {}
+    skeleton = runbooks.render_all({"LLMWatchdog": PAGES["LLMWatchdog"]})[name]
     assert all(f"## {title}\n" in skeleton for title in runbooks.SECTIONS) and f"| Alert | {name} |" in skeleton
     with pytest.raises(KeyError):
         runbooks.header("LLMNothing")

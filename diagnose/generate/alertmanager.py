@@ -46,7 +46,7 @@ def explained(symptom: Symptom) -> dict[str, str]:
         seen.add(ident)
         pending += known[ident].explains
         if ident in EFFECT_ALERTS:
-            found[EFFECT_ALERTS[ident]] = "model"
+            found[EFFECT_ALERTS[ident]] = "engine"  # measured per engine rank
         elif known[ident].alert:
             found[known[ident].alert] = conditions.level(known[ident])
     found.pop(symptom.alert, None)
@@ -70,7 +70,7 @@ def _faults() -> Iterator[Inhibition]:
     burns = "|".join(EFFECT_ALERTS.values())
     yield Inhibition("a budget that burns fast also burns slowly",
                      (f'alertname=~"{burns}"', 'severity="page"'),
-                     (f'alertname=~"{burns}"', 'severity!="page"'), (*MODEL, "alertname"))  # fmt: skip
+                     (f'alertname=~"{burns}"', 'severity!="page"'), (*MODEL, "instance", "alertname"))  # fmt: skip
 
 
 def _causes(symptom: Symptom) -> Iterator[Inhibition]:

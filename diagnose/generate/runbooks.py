@@ -38,9 +38,12 @@ def moves(alert_name: str) -> str:
 
 
 def render_all(existing: Mapping[str, str], settings: Settings | None = None) -> dict[str, str]:
-    """Pages by alert name with their generated blocks replaced; a missing page becomes a skeleton to fill."""
+    """Pages by alert name with their generated blocks replaced.
+
+    A page that is missing beside others becomes a skeleton to fill; where there are none, none are made.
+    """
     resolved = settings or resolve()
-    return {name: _page(name, existing.get(name, ""), resolved) for name in names(resolved)}
+    return {name: _page(name, existing.get(name, ""), resolved) for name in names(resolved)} if existing else {}
 
 
 def _page(name: str, text: str, settings: Settings) -> str:
@@ -75,27 +78,31 @@ def _header(name: str, rules: list[dict[str, Any]], settings: Settings) -> Itera
     yield "| | |"
     yield "|---|---|"
     yield f"| Alert | {name} |"
-    for severity, hold in dict.fromkeys((r["labels"]["severity"], str(r.get("for", "0s"))) for r in rules):
-        yield f"| Severity | {severity}, after {'no hold' if hold in ('0m', '0s') else hold} |"
-    yield f"| Fires when | {_fires(symptom, rules[0], settings)} |"
+    for rule in rules:
+        hold = str(rule.get("for", "0s"))
+        yield f"| Severity | {rule['labels']['severity']}, {'at once' if hold in ('0m', '0s') else f'after {hold}'} |"
+        yield f"| Fires when | {_fires(symptom, rule, settings)} |"
     if symptom:
-        yield from _thresholds(symptom, settings)
+        yield from _thresholds(symptom, rules[0], settings)
         yield f"| In words | `diagnose explain {symptom.id}` |"
     yield f"| Guide | {_guide(symptom, rules[0])} |"
 
 
-def _thresholds(symptom: Symptom, settings: Settings) -> Iterator[str]:
-    """The thresholds that the alert can see, each with the signal that it bounds."""
+def _thresholds(symptom: Symptom, rule: Mapping[str, Any], settings: Settings) -> Iterator[str]:
+    """The thresholds that the rule holds, with their values."""
     seen = {str(c.bound): c.signal for c in grammar.compares(symptom.node()) if _readable(c.signal)}
+    numbers = set(re.findall(r"[<>=]\s*([-\d.e+]+)", str(rule["expr"])))
     for threshold in symptom.thresholds:
-        if threshold.name in seen:
-            key = f"{symptom.id}.{threshold.name}"
-            value = quantity(settings.values[key], threshold.unit, seen[threshold.name])
-            yield f"| Threshold `{key}` | {value} |"
+        key = f"{symptom.id}.{threshold.name}"
+        if threshold.name in seen and f"{settings.values[key]:.12g}" in numbers:
+            yield f"| Threshold `{key}` | {quantity(settings.values[key], threshold.unit, seen[threshold.name])} |"
 
 
 def _fires(symptom: Symptom | None, rule: Mapping[str, Any], settings: Settings) -> str:
-    said = words(symptom.node(), settings.bounds(symptom.id)) if symptom else None
+    """The condition in words; of a rule that was written by hand, its own description."""
+    made = alerts.alert(symptom, settings) if symptom else None
+    by_hand = made is None or made["expr"] != rule["expr"]
+    said = None if by_hand or symptom is None else words(symptom.node(), settings.bounds(symptom.id))
     if said is None:
         text = re.sub(r"\{\{.*?\}\}", "...", str(rule["annotations"]["description"]))
         return " ".join(text.split()).replace("|", "/")
