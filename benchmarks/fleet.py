@@ -36,9 +36,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from processes import get_json, poll, prometheus  # noqa: E402
 
-from diagnose.generate import alerts, records  # noqa: E402
 from diagnose.replay import scenario_path  # noqa: E402
-from diagnose.settings import resolve  # noqa: E402
 from diagnose.sources.recording import load  # noqa: E402
 
 STEP, PAST, AHEAD = 15, 600, 180  # seconds
@@ -171,11 +169,9 @@ def ingest(url: str, count: int, end: float) -> float:
 
 
 def rule_groups() -> list[dict[str, Any]]:
-    """All rule groups: the files in rules/, else rendered from the declarations."""
+    """All rule groups in rules/."""
     files = sorted((ROOT / "rules").glob("*.rules.yaml"))
-    if files:
-        return [g for f in files for g in yaml.safe_load(f.read_text(encoding="utf-8"))["groups"]]
-    return [*records.groups(resolve()), *alerts.groups(resolve())]
+    return [g for f in files for g in yaml.safe_load(f.read_text(encoding="utf-8"))["groups"]]
 
 
 def evaluate_rules(url: str, folder: Path) -> tuple[float, str]:
