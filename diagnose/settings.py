@@ -101,7 +101,7 @@ def _read(path: str) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ConfigError("not a text file in UTF-8", where=path, hint="Expected TOML") from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(
             f"not TOML: {str(error)[:120]}", where=path, hint="See: diagnose thresholds --format toml"
         ) from None

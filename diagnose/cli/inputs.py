@@ -233,7 +233,7 @@ def _json(path: str) -> Any:
 
     try:
         return json.loads(read_text(path, "--server-info"))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageError("not JSON", where=path, hint="Save it with: curl URL/server_info -o FILE") from None
 
 

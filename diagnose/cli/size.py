@@ -167,7 +167,7 @@ def _config(path: str | None) -> dict[str, Any] | None:
 
     try:
         config = json.loads(inputs.read_text(path, "--model-config"))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ConfigError("not JSON", where=path, hint="Give the config.json of the served model") from None
     if not isinstance(config, dict):
         raise ConfigError("not a JSON object", where=path, hint="Give the config.json of the served model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.engines.log_events import FactRule as F
 from diagnose.engines.log_events import LogPattern as P
 
-_X = r"-?[\d.,]+"
+_X = r"-?[\d.,]{1,40}"
 
 MEMORY = (
     P("retracted", "sglang", "#retracted_reqs", r"#retracted_reqs: (?P<count>\d+)(?:, #aborted_retracted_reqs: (?P<aborted>\d+))?"

@@ -7,7 +7,7 @@ from diagnose.engines.log_events import LogPattern as P
 from diagnose.engines.log_events_vllm_run import CONFIGURATION, GRAPHS
 
 _N = r"[\d,]+"
-_X = r"-?[\d.,]+"
+_X = r"-?[\d.,]{1,40}"
 
 PREEMPTION_AND_LIFE = (
     P("preempted_v0", "vllm", "is preempted by", r"Sequence group (?P<id>\S+) is preempted by (?:PreemptionMode\.)?"

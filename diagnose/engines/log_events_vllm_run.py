@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.engines.log_events import FactRule as F
 from diagnose.engines.log_events import LogPattern as P
 
-_X = r"-?[\d.,]+"
+_X = r"-?[\d.,]{1,40}"
 
 GRAPHS = (
     P("graph_capture_begin", "vllm", "Capturing", r"Capturing (?:the model for CUDA graphs|cudagraphs for decoding|CUDA graphs?\b"

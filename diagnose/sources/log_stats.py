@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from diagnose import units
 
 Values = dict[str, float]
-_X = r"(-?(?:[\d,]*\.?\d+(?:[eE][+-]?\d+)?|nan|inf))"
+_X = r"(-?(?:(?:\d{1,20}(?:,\d{3}){0,6}(?:\.\d{1,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,4})?|nan|inf))"
 _END = r"(?=\s*(?:[,.;]|$|\s))"
 
 

@@ -13,7 +13,7 @@ import re
 
 from diagnose.sources.log_stats import Values, fields, number, ratio
 
-_X = r"(-?[\d,]*\.?\d+)(?=\s*(?:,(?!\d)|$|[.;]\s|[.;]$|\s|\]))"
+_X = r"(-?(?:\d{1,20}(?:,\d{3}){0,6}(?:\.\d{1,20})?|\.\d{1,20}))(?=\s*(?:,(?!\d)|$|[.;]\s|[.;]$|\s|\]))"
 _POOLS = {
     "token_usage": rf"(?<!full )(?<!swa )\btoken usage:\s*{_X}",
     "full_kv_usage": rf"full token usage:\s*{_X}",
