@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from servers import free_port, http_server, reply
 
 from diagnose.errors import SourceError, UsageError
+from diagnose.sources.bundle import read_bundle
 from diagnose.sources.capture import capture, folder_name
 from diagnose.sources.endpoint import HttpOptions
 from diagnose.sources.redact import is_secret, redact_json, redact_text
@@ -176,3 +177,12 @@ def test_names_of_secrets() -> None:
 def test_redaction_never_raises_and_is_stable(text: str) -> None:
     once = redact_text(text)
     assert redact_text(once).count("\n") == text.count("\n")
+
+
+def test_what_did_not_come_is_in_the_bundle(tmp_path: Path) -> None:
+    dead = f"127.0.0.1:{free_port()}"
+    with http_server(ROUTES) as url:
+        path = capture([url, dead], tmp_path / "b.tgz", window=0.0, options=HttpOptions())
+    (missing,) = read_bundle(str(path)).missing
+    assert missing.what == f"{dead}: connection refused"
+    assert missing.why.startswith("target not observed")

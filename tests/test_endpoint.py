@@ -207,7 +207,7 @@ def test_some_targets_missing() -> None:
         seen = observe([dead, url, url], window=0, options=QUICK, keep=KEEP, parse_info=no_facts)
     assert len(seen.scrapes) == 1
     (missing,) = seen.missing
-    assert (missing.what, missing.why) == (f"metrics of {dead}", "connection refused")
+    assert (missing.what, missing.why) == (f"{dead}: connection refused", "target not observed")
     assert missing.how
 
 

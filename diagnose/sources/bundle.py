@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from diagnose.errors import SourceError, UsageError
-from diagnose.model import Fact, Observations, Scrape
+from diagnose.model import Fact, Missing, Observations, Scrape
 from diagnose.sources import archive, text
 from diagnose.sources.archive import Item
 from diagnose.sources.moments import Taken, in_order, is_moment
 
 STDIN = "-"
+MISSING = "missing.json"  # targets that capture asked for and did not get
 PARTS = ("scrapes", "logs", "launch", "server_info", "bench")
 _SILENT = re.compile(r"^(?:expected\.ya?ml|README(?:\.\w+)?|LICENSE|INDEX\.txt|\..*|.*/\..*|flags\.txt)$", re.I)
 _EXTENSIONS = re.compile(r"\.(?:prom|txt|log|csv|json|jsonl|yaml|yml|gz|out|err|md|metrics|sh|html)$", re.I)
@@ -38,6 +39,7 @@ class _Gathered:
     scrapes: list[Taken] = field(default_factory=list)
     infos: list[Item] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
 
     def note(self, message: str) -> None:
         """Keeps a note; many of a kind are cut short."""
@@ -113,7 +115,9 @@ def _item(item: Item, gathered: _Gathered, keep: frozenset[str] | None) -> None:
     parts = list(PurePosixPath(item.name).parts)
     start = next((n for n, part in enumerate(parts[:-1]) if part in PARTS), None)
     if start is None:
-        if not _SILENT.match(item.name) and not _SILENT.match(parts[-1]):
+        if parts[-1] == MISSING:
+            gathered.missing.extend(_missing(item))
+        elif not _SILENT.match(item.name) and not _SILENT.match(parts[-1]):
             _loose(item, gathered, keep, alone=False)
         return
     if _SILENT.match(parts[-1]) and parts[start] != "launch":
@@ -129,6 +133,18 @@ def _item(item: Item, gathered: _Gathered, keep: frozenset[str] | None) -> None:
         gathered.note(f"{item.name} is not text: ignored")
     else:
         gathered.seen.append(_part(parts[start], _decoded(item), stem("/".join(inner)), item.name))
+
+
+def _missing(item: Item) -> Iterator[Missing]:
+    """What a capture asked for and did not get; a list of ``target``, ``problem`` and ``hint``."""
+    try:
+        rows = json.loads(_decoded(item))
+    except (ValueError, RecursionError):
+        rows = None
+    for row in rows[:1000] if isinstance(rows, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("target"), str):
+            said = f"{row['target']}: {row.get('problem') or 'no answer'}"
+            yield Missing(said[:300], "target not observed when the bundle was made", str(row.get("hint") or "")[:200])
 
 
 def _part(kind: str, content: str, run: str, name: str) -> Observations:
@@ -219,7 +235,7 @@ def _finish(gathered: _Gathered, where: str, hint: str = _LAYOUT) -> Observation
     scrapes, notes = in_order(gathered.scrapes)
     targets = sorted({scrape.target for scrape in scrapes})
     facts = tuple(_info_facts(gathered, targets))
-    total = Observations(scrapes=scrapes, facts=facts, notes=(*gathered.notes, *notes))
+    total = Observations(scrapes=scrapes, facts=facts, notes=(*gathered.notes, *notes), missing=tuple(gathered.missing))
     for part in gathered.seen:
         total += part
     seen = (total.scrapes, total.stats, total.events, total.facts, total.benches, total.remarks)

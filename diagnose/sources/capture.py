@@ -10,6 +10,7 @@ from pathlib import Path
 from diagnose.errors import SourceError, UsageError
 from diagnose.sources.endpoint import engine_of, nothing_seen, read_answer
 from diagnose.sources.fetch import Answer, HttpOptions
+from diagnose.sources.http_errors import FetchError
 from diagnose.sources.polling import Poll, Target, target_of
 from diagnose.sources.redact import redact_json, redact_text
 
@@ -126,9 +127,23 @@ def _record(
     if targets and not recorder.scraped and not recorder.infos:
         raise nothing_seen(failed)
     recorder.write_infos()
+    _write_missing(folder, failed, notes)
     for part, file in texts:
         _copy(folder / part, part, file)
     return (*notes, *(f"{t.name}: {e.what}" for t, e in failed.items()))
+
+
+def _write_missing(folder: Path, failed: dict[Target, FetchError], notes: Sequence[str]) -> None:
+    """``missing.json``: what was asked for and did not come, so that the bundle does not look whole."""
+    import json
+
+    rows = [{"target": t.name, "problem": e.what, "hint": e.hint} for t, e in failed.items()]
+    for note in notes:
+        target, mark, problem = note.partition(": the scrape at ")
+        if mark:
+            rows.append({"target": target, "problem": f"{mark[2:]}{problem}", "hint": ""})
+    if rows:
+        (folder / "missing.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
 
 def _copy(folder: Path, part: str, file: Path) -> None:

@@ -72,7 +72,7 @@ def observe(
         scrapes=tuple(sorted(seen.scrapes, key=lambda s: (order[s.target], s.time))),
         facts=tuple(seen.facts),
         notes=tuple(notes + seen.notes),
-        missing=tuple(Missing(f"metrics of {t.name}", e.what, e.hint) for t, e in failed.items()),
+        missing=tuple(Missing(f"{t.name}: {e.what}", "target not observed", e.hint) for t, e in failed.items()),
     )
 
 
