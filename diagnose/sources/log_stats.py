@@ -39,7 +39,7 @@ _VLLM = _compiled({
     "external_hit_ratio": r"External prefix cache hit rate:\s*<X>\s*%",
     "mm_hit_ratio": r"MM cache hit rate:\s*<X>\s*%",
 })  # fmt: skip
-_KV = re.compile(r"(\w+) KV cache usage:\s*" + _X + r"\s*%")
+_KV = re.compile(r"(\b\w{1,20}) KV cache usage:\s*" + _X + r"\s*%")
 _PERCENT = {"prefix_hit_ratio", "external_hit_ratio", "mm_hit_ratio"}
 _ITERATION = re.compile(
     rf"Iteration\(\s*(\d+)\):\s*{_X} context requests,\s*{_X} context tokens,\s*{_X} generation requests,\s*"
@@ -56,7 +56,7 @@ _SPEC = _compiled({
     "system_efficiency": r"System efficiency:\s*<X>" + _END,
     "spec_tokens": r"Number of speculative tokens:\s*<X>" + _END,
 })  # fmt: skip
-_POSITIONS = re.compile(r"Per-position acceptance rate:\s*((?:[\d.]+(?:\s*,\s*|\s*$|\b))+)")
+_POSITIONS = re.compile(r"Per-position acceptance rate:\s*([\d.][\d., ]{0,400})")
 _TRANSFER = _compiled({
     "transfers": r"Num successful transfers\s*=\s*<X>",
     "failed_transfers": r"Num failed transfers\s*=\s*<X>",
