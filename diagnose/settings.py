@@ -120,10 +120,11 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Dotted ids from quoted dotted keys and nested tables alike."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
-        if isinstance(value, Mapping):
-            flat.update(_flatten(value, f"{prefix}{key}."))
-        else:
-            flat[f"{prefix}{key}"] = value
+        name = f"{prefix}{key}"
+        found = _flatten(value, f"{name}.") if isinstance(value, Mapping) else {name: value}
+        if twice := flat.keys() & found.keys():
+            raise ConfigError(f"{min(twice)} is given twice", hint="Keep the dotted name or the table, not both")
+        flat.update(found)
     return flat
 
 

@@ -16,6 +16,8 @@ def plain(value: float) -> str:
     """A bare number for people: ``4,096``, ``3.4``, ``0.012``; ``?`` when it is not finite."""
     if not math.isfinite(value):
         return "?" if math.isnan(value) else ("unlimited" if value > 0 else "-unlimited")
+    if abs(value) >= 1e18:
+        return f"{value:.1e}"
     size = abs(value)
     if size >= 100 or value == int(value):
         return f"{value:,.0f}"
@@ -27,7 +29,7 @@ def plain(value: float) -> str:
 
 def percent(value: float) -> str:
     """A ratio as a percentage: ``100 %``, ``3.4 %``."""
-    if not math.isfinite(value):
+    if not math.isfinite(value * 100):
         return "?"
     shown = value * 100
     return f"{plain(round(shown) if abs(shown) >= 10 else round(shown, 1))} %"
@@ -38,6 +40,8 @@ def seconds(value: float) -> str:
     size = abs(value)
     if not math.isfinite(value):
         return "?"
+    if size >= 3.6e15:
+        return f"{plain(value / 3600)} h"
     if 0 < size < 0.9995:
         shown = value * 1000
         return f"{shown:.0f} ms" if size >= 0.01 else f"{shown:.1f} ms"

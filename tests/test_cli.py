@@ -449,3 +449,22 @@ def test_the_demo_lists_its_scenarios(run: Run) -> None:
     status, out, _ = run("demo", "--list")
     assert status == 0
     assert re.search(r"^storm +\S", out, re.MULTILINE)
+
+
+def test_hostile_arguments_are_one_line(run: Run, tmp_path: Path) -> None:
+    deep, toml = tmp_path / "deep.json", tmp_path / "deep.toml"
+    deep.write_text("[" * 200_000)
+    toml.write_text("a=" + "[" * 5000)
+    page = tmp_path / "page.prom"
+    page.write_text(PAGE)
+    for args in (
+        ("now", "", "--window", "0s"),
+        ("now", "--server-info", str(deep)),
+        ("size", "--gpu-memory", "80GiB", "--model-config", str(deep)),
+        ("now", str(page), "--config", str(toml)),
+        ("now", str(page), "-o", "x" * 300),
+        ("capture", "127.0.0.1:1", "-o", "x" * 300),
+    ):
+        status, _, err = run(*args)
+        assert status == 2, args
+        assert "internal" not in one_line(err)

@@ -227,7 +227,7 @@ def test_engine_without_metrics_still_tells_its_configuration() -> None:
     with http_server(routes) as url:
         seen = observe([url], window=1, options=HttpOptions(), keep=KEEP, parse_info=parse_info)
     assert seen.facts[0].id == "enable_metrics"
-    assert "HTTP 404" in seen.missing[0].why
+    assert "HTTP 404" in seen.missing[0].what
 
 
 def test_a_scrape_that_fails_later_is_a_note() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -120,6 +121,9 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last guard: whatever is left becomes one line
         if debugging():
             raise
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            silence()
+            return complain(f"cannot write: {error.strerror}", EXIT_USAGE)
         return complain(internal(error), EXIT_CANNOT_TELL)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -134,7 +135,9 @@ def split(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Targets as URLs and paths. Raises UsageError for a path that does not exist."""
     urls, paths = [], []
     for target in dict.fromkeys(targets):
-        if target == STDIN or Path(target).exists():
+        if not target.strip():
+            raise UsageError("empty target", hint="Give an engine (host:port), a bundle, a file or - for stdin")
+        if target == STDIN or os.path.exists(target):
             paths.append(target)
         elif re.match(r"https?://[^/]", target, re.IGNORECASE) or _ADDRESS.fullmatch(target):
             urls.append(target)

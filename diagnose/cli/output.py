@@ -14,6 +14,7 @@ from diagnose.model import Diagnosis, EntryStatus, Missing
 
 EXIT_OF = {"healthy": EXIT_HEALTHY, "act": EXIT_ACT, "engine-fault": EXIT_ACT, "cannot-tell": EXIT_CANNOT_TELL}
 WIDEST = 100
+MAX_NAME = 220  # bytes; a draft beside the file has a longer name, and file systems take 255
 _ASCII = str.maketrans({"·": "-", "…": "~", "→": ">", "×": "x", "—": "-", "–": "-", "’": "'"})
 
 
@@ -22,11 +23,14 @@ def check_output(path: str | None) -> None:
     if path is None:
         return
     place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(path):
         raise UsageError("is a folder", where=path, hint="-o needs a file name")
-    if not place.parent.is_dir():
+    if len(os.fsencode(place.name)) > MAX_NAME:
+        raise UsageError("cannot be written (the file name is too long)", where=f"{place.name[:40]}...")
+    if not os.path.isdir(place.parent):
         raise UsageError("no such folder", where=str(place.parent), hint="Create it first")
-    if not os.access(place if place.exists() else place.parent, os.W_OK):
+    writable = os.access(path, os.W_OK) if os.path.exists(path) else os.access(place.parent, os.W_OK | os.X_OK)
+    if not writable:
         raise UsageError("cannot be written", where=path)
 
 
