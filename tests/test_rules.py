@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 import yaml
 from processes import promtool
 
-from diagnose.generate import files
+from diagnose.generate import cases, files
 from diagnose.settings import resolve
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,3 +115,29 @@ def test_a_storm_fires_and_a_healthy_engine_does_not(tmp_path: Path, engine: str
     )
     code, said = promtool("test", "rules", str(tmp_path / "test.yaml"))
     assert code == 0, said[-3000:]
+
+
+def test_every_alert_has_every_case_or_a_reason() -> None:
+    names = {r["alert"] for r in ALERTS}
+    assert names == cases.SICK.keys() | cases.NOT_APPLICABLE.keys()
+    assert all(cases.NOT_APPLICABLE.values())
+    for alert, sick in cases.SICK.items():
+        for case in cases.CASES:
+            assert list(cases.series(alert, case)) or sick.not_applicable.get(case), f"{alert}: {case}"
+
+
+def test_cases_of_every_alert() -> None:
+    """Fires, silent, absent metric, idle, counter reset, no traffic, old and new spelling, DP ranks."""
+    code, said = promtool("test", "rules", str(ROOT / "rules" / "tests" / "llm-alerts.test.yaml"))
+    assert code == 0, said[-5000:]
+
+
+def test_mutated_rules_are_caught() -> None:
+    """One mutation of every kind; scripts/mutate_rules.py does all of them."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "mutate_rules.py"), "--few"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
