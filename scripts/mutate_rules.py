@@ -1,6 +1,6 @@
 """Breaks the shipped rules one way at a time and shows which case of rules/tests catches it.
 
-python scripts/mutate_rules.py [--few]     exit 1 when a mutation is caught by nothing
+PYTHONPATH=. python scripts/mutate_rules.py [--few]     exit 1 when a mutation is caught by nothing
 Kinds: an operator flipped, a metric misspelt, a threshold moved by 30 % (both ways), a ``by (le)`` dropped.
 """
 

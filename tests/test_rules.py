@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -134,10 +135,7 @@ def test_cases_of_every_alert() -> None:
 
 def test_mutated_rules_are_caught() -> None:
     """One mutation of every kind; scripts/mutate_rules.py does all of them."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "mutate_rules.py"), "--few"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [sys.executable, str(ROOT / "scripts" / "mutate_rules.py"), "--few"]
+    where = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=where)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
