@@ -256,7 +256,7 @@ def test_tls(tmp_path: Path) -> None:
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=60)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("openssl is not installed")
+        pytest.fail("openssl is missing: apt-get install openssl")
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:

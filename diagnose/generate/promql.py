@@ -41,8 +41,10 @@ DERIVED = {
 FLEET = {
     "ranks": "count by ({by}) (engine:requests_running)",
     "waiting_rank_max": "max by ({by}) (engine:requests_waiting)",
-    "waiting_rank_spread": "quantile by ({by}) (0.5, engine:requests_waiting)"
-    " / (max by ({by}) (engine:requests_waiting) > 0)",
+    # of two ranks the shorter queue: their median is never below half of the longer
+    "waiting_rank_spread": "((quantile by ({by}) (0.5, engine:requests_waiting)"
+    " and count by ({by}) (engine:requests_waiting) > 2)"
+    " or min by ({by}) (engine:requests_waiting)) / (max by ({by}) (engine:requests_waiting) > 0)",
     "kv_rank_spread": "max by ({by}) (engine:kv_usage) - min by ({by}) (engine:kv_usage)",
     "kv_rank_min": "min by ({by}) (engine:kv_usage)",
     "running_rank_spread": "min by ({by}) (engine:requests_running) / (max by ({by}) (engine:requests_running) > 0)",
