@@ -96,6 +96,16 @@ class Missing:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """Signals of one target that its source computed itself over ``window`` seconds (queries of a Prometheus)."""
+
+    target: str
+    values: Mapping[str, float]
+    source: str
+    window: float
+
+
+@dataclass(frozen=True)
 class Observations:
     """Everything that the sources saw, before any interpretation."""
 
@@ -107,6 +117,7 @@ class Observations:
     remarks: tuple[Remark, ...] = ()
     notes: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
+    measured: tuple[Measured, ...] = ()
 
     def __add__(self, other: Observations) -> Observations:
         return Observations(*(getattr(self, f) + getattr(other, f) for f in self.__dataclass_fields__))

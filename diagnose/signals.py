@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from diagnose import histograms
 from diagnose.engines.catalog import METRICS, SIGNALS, Calc
@@ -17,17 +17,24 @@ _GAUGE: dict[str, Callable[[list[float]], float]] = {
 }  # fmt: skip
 
 
-def metric_signals(target: TargetSeries) -> dict[str, Value]:
-    """Every signal that the target's metrics give; a signal that they do not give is absent from the result."""
+def metric_signals(target: TargetSeries, given: Mapping[str, Value] | None = None) -> dict[str, Value]:
+    """Every signal that the target's metrics give; a signal that they do not give is absent from the result.
+
+    ``given`` are signals that somebody else measured: others are derived from them too; they are not in the result.
+    """
     if not target.scrapes:
         return {}
-    found: dict[str, Value] = {}
+    found: dict[str, Value] = dict(given or {})
+    single = len(target.scrapes) == 1
     for signal in SIGNALS.values():
+        if single and signal.id in found:
+            continue
         if signal.calc is not None and all(target.present(m) for m in signal.calc.metrics):
             value = _calculate(target, signal.calc)
             if value is not None and math.isfinite(value):
                 found[signal.id] = Value(value, "metrics", target.window, _is_since_start(target, signal.calc))
-    return {**found, **_derived(target, found)}
+    found |= _derived(target, found)
+    return {k: v for k, v in found.items() if (given or {}).get(k) is not v}
 
 
 def _is_since_start(target: TargetSeries, calc: Calc) -> bool:

@@ -69,19 +69,29 @@ def _target(observations: Observations, target: TargetSeries, found: tuple[Targe
     course = ticks.from_series(target)
     stats = [s for s in observations.stats if s.run in runs]
     logged = ticks.from_log(stats)
+    given = _given(observations, target)
     signals = {
+        **given,
         **logsignals.log_signals(stats, (e for e in observations.events if e.run in runs), facts),
         **ticks.gauge_signals(logged, "log"),
         **ticks.shape_signals(logged, "log"),
         **fleet.log_rank_signals(stats),
         **ticks.shape_signals(course, "metrics"),
         **fleet.rank_signals(target),
-        **metric_signals(target),
+        **metric_signals(target, given),
         **_ttft_course(target),
         **_hit_course(target),
     }
+    if len(target.scrapes) == 1:  # a scrape that stands for a window: what was measured over the window wins
+        signals |= given
     signals |= courses.course_signals(target, signals)
     return _finish(observations, target.name, "target", signals, facts, course or logged, target)
+
+
+def _given(observations: Observations, target: TargetSeries) -> dict[str, Value]:
+    """What the target's source measured itself, {} when it measured nothing."""
+    mine = (m for m in observations.measured if m.target == target.name)
+    return {k: Value(v, m.source, m.window) for m in mine for k, v in m.values.items()}
 
 
 def _finish(
@@ -107,6 +117,8 @@ def _finish(
     )
     version = facts_module.text(facts.get("engine_version"))
     scrapes, window = (len(target.scrapes), target.window) if target else (0, None)
+    if scrapes == 1 and merged["scrapes"].value > 1:
+        scrapes, window = int(merged["scrapes"].value), merged["scrapes"].window
     return Subject(name, kind, engine, version, model, merged, facts, scrapes, window)
 
 

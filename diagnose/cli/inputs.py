@@ -96,7 +96,7 @@ def http_options(command: F) -> F:
 
 def window_option(command: F) -> F:
     """--window of a live observation."""
-    words = "How long to watch a live engine."
+    words = "How long to watch a live engine, or to look back in a Prometheus (5m or 15m there by default)."
     return click.option(
         "--window", metavar="DURATION", callback=duration, default="15s", show_default=True, help=words
     )(command)
