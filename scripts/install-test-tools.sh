@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs the real programs that tests and benchmarks talk to (Debian and Ubuntu): Prometheus with promtool,
-# Alertmanager with amtool, VictoriaMetrics. Does nothing when all are there. Needs root or sudo.
+# Alertmanager with amtool, VictoriaMetrics, openssl. Does nothing when all are there. Needs root or sudo.
 set -eu
 
 missing=""
 for pair in prometheus:prometheus promtool:prometheus prometheus-alertmanager:prometheus-alertmanager \
-  amtool:prometheus-alertmanager victoria-metrics:victoria-metrics; do
+  amtool:prometheus-alertmanager victoria-metrics:victoria-metrics openssl:openssl; do
   command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
 done
 [ -n "$missing" ] || exit 0

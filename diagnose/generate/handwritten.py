@@ -14,10 +14,10 @@ _TARGET = "cluster, namespace, job, instance"
 # share of slow requests or gaps that the objective allows, and how much faster than that it may burn (page, ticket)
 OBJECTIVE = 0.99
 BURNS = ((14.4, "1h", "5m", "2m", "page"), (6.0, "6h", "30m", "15m", "ticket"))
-# default service levels (s) with the bucket edge at or next above it per engine, as regular expressions
+# default service levels in words, with the bucket edge at or next above it per engine, as regular expressions
 SLOW = {
-    "ttft": (2.5, {"vllm": "2[.]50*", "sglang": "4([.]0*)?"}),
-    "itl": (0.2, {"vllm": "0?[.]20*", "sglang": "0?[.]20*"}),
+    "ttft": ("2.5 s (SGLang: 4 s, its next bucket edge)", {"vllm": "2[.]50*", "sglang": "4([.]0*)?"}),
+    "itl": ("0.2 s", {"vllm": "0?[.]20*", "sglang": "0?[.]20*"}),
 }
 
 
@@ -77,7 +77,7 @@ def _burns() -> Iterator[Rule]:
             yield _rule(
                 alert, hold, severity, f"({shares[0]}) and ({shares[1]})",
                 f"{{{{ $value | humanizePercentage }}}} of {titles[latency]} are slow on {{{{ $labels.instance }}}}",
-                f"More than {limit:.1%} of {titles[latency]} took longer than {level:g} s over {long} and over {short}: the budget of "
+                f"More than {limit:.1%} of {titles[latency]} took longer than {level} over {long} and over {short}: the budget of "
                 f"{1 - OBJECTIVE:.0%} burns {factor:g} times too fast. The cause stands in the other alerts and in diagnose now.",
                 labels={"window": long},
             )  # fmt: skip
