@@ -48,7 +48,7 @@ def _raw(signal: str, window: str) -> str:
     if signal == "running_pinned":
         most = promql.metric("running", "max_over_time", window)
         middle = most.replace("max_over_time(", "quantile_over_time(0.5, ")
-        return f"clamp_max((\n{middle}\n + 0.5) / ((\n{most}\n) > 0), 1)"  # slack for small batches, as in ticks
+        return f"clamp_max(((\n{middle}\n) + 0.5) / ((\n{most}\n) > 0), 1)"  # slack for small batches, as in ticks
     if signal == "graph_growth":
         least = promql.metric("graph_memory", "min_over_time", window)
         return f"(\n{promql.metric('graph_memory', '')}\n) - (\n{least}\n)"

@@ -91,6 +91,8 @@ def observe(
 
     Without a window: five minutes from recorded series where rules are loaded, else 15 minutes.
     """
+    if window is not None and window <= 0:
+        raise UsageError("--window must be above 0s to look back")
     api = Api(url, options, tenant)
     now = api.now()
     asked = _Asked(api, match.strip().removeprefix("{").removesuffix("}").strip().rstrip(","), at or now, 0.0)

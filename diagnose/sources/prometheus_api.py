@@ -107,7 +107,7 @@ class Api:
         except (KeyError, TypeError, ValueError):
             raise SourceError(_no_api(wire), where=self.base, hint=_POINT) from None
         self._keep(wire.remarks)
-        if not isinstance(rows, list):
+        if not isinstance(rows, list) or not all(isinstance(r, dict) and "metric" in r for r in rows):
             raise SourceError(_no_api(wire), where=self.base, hint=_POINT)
         return rows
 
@@ -159,6 +159,8 @@ class _Wire:
         self.remarks = []
         if response.status_code == 200:
             parsed = json.loads(self.body)
+            if not isinstance(parsed, dict):
+                raise ValueError("no object")
             self.remarks = [str(r) for kind in ("warnings", "infos") for r in parsed.get(kind) or ()]
             self.remarks += ["the answer is partial"] if parsed.get("isPartial") else []
             response.json = lambda: parsed
