@@ -22,7 +22,7 @@ def findings(subject: Subject, bounds: Bounds) -> tuple[Finding, ...]:
 
 def check(symptom: Symptom, subject: Subject, bounds: Mapping[str, float]) -> Finding:
     """Present, absent, unknown (a missing signal leaves it open) or not-applicable, for one symptom."""
-    values = {k: v.value for k, v in subject.signals.items()}
+    values = subject.values
     if symptom.applies and grammar.evaluate(grammar.parse(symptom.applies), values, bounds) is False:
         return Finding(symptom.id, "not-applicable", subject.name)
     node = symptom.node()

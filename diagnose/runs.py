@@ -11,6 +11,8 @@ ROLE_STEMS = ("prefill", "decode", "router", "frontend")
 def of_target(observations: Observations, target: TargetSeries, found: tuple[TargetSeries, ...]) -> set[str]:
     """Base names of the files that describe a target: by name, by role, or all when it is the only one."""
     known = names(observations)
+    if not known:  # scrapes alone: nothing to match against every peer
+        return set()
     own = stem(target.name)
     members = {t.name for t in found}
     stems = {stem(t.name) for t in found if t.name != target.name}

@@ -54,7 +54,7 @@ def size(move: Move, subject: Subject) -> Sizing | None:
     """The number that a move needs, None when it needs none or an input is missing."""
     if not move.sizing:
         return None
-    values = {k: v.value for k, v in subject.signals.items()}
+    values = subject.values
     function = _SIZINGS.get(move.sizing)
     return function(values) if function else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -38,6 +39,11 @@ class Subject:
     facts: Mapping[str, Fact]
     scrapes: int = 0
     window: float | None = None
+
+    @functools.cached_property
+    def values(self) -> dict[str, float]:
+        """Signal values alone, as conditions read them; every symptom and move asks, so made once."""
+        return {name: value.value for name, value in self.signals.items()}
 
 
 def subjects(observations: Observations) -> tuple[tuple[Subject, ...], compare.Comparison | None]:

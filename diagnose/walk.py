@@ -167,7 +167,7 @@ def _candidates(group: Group, kind: str) -> tuple[Candidate, ...]:
 def _possible(reference: str, subject: Subject, group: Group) -> bool:
     """Whether a move is neither applied nor ruled out nor tried in vain, and no requirement is known to fail."""
     entry, move = find_move(reference)
-    values = {k: v.value for k, v in subject.signals.items()}
+    values = subject.values
     tried = [s.signals for s in group.subjects if s.kind == "comparison"]
     key = f"ab_{entry.id.replace('.', '_')}_gain"
     if (
@@ -217,7 +217,7 @@ def _status(
     if waiting:
         return EntryStatus(entry.id, entry.title, "later", waiting.symptom.title)
     for subject in subjects:
-        values = {k: v.value for k, v in subject.signals.items()}
+        values = subject.values
         if entry.moves[0].applied and _holds(entry.moves[0].applied, values):
             why = notes_module.condition_words(entry.moves[0].applied, subject.signals)
             return EntryStatus(entry.id, entry.title, "already-applied", why)
@@ -226,12 +226,14 @@ def _status(
             return EntryStatus(entry.id, entry.title, "ruled-out", why)
     if not subjects:
         return EntryStatus(entry.id, entry.title, "unknown", "needs an engine to look at")
-    relevant = [
-        s
+    relevant = {
+        s.id
         for s in all_symptoms().values()
-        if any(m.startswith(entry.id) for m in s.moves) and s.kind in ("cause", "opportunity")
-    ]
-    verdicts = {f.symptom: f for f in found if f.symptom in {s.id for s in relevant if not s.when.startswith("ab_")}}
+        if any(m.startswith(entry.id) for m in s.moves)
+        and s.kind in ("cause", "opportunity")
+        and not s.when.startswith("ab_")
+    }
+    verdicts = {f.symptom: f for f in found if f.symptom in relevant}
     unknown = [f for f in verdicts.values() if f.verdict == "unknown"]
     if verdicts and len(unknown) == len(verdicts):
         needs = all_symptoms()[unknown[0].symptom].missing

@@ -31,11 +31,6 @@ def clean(text: str) -> str:
     return " ".join(_CONTROL.sub("", text).split())
 
 
-def signal_value(signal: str, value: Value | float) -> str:
-    """The value of a signal of the catalog as text."""
-    return counted(value.value if isinstance(value, Value) else value, unit_of(signal), signal)
-
-
 def unit_of(signal: str) -> str:
     """The unit of a signal, "" when the catalog does not know it."""
     declared = SIGNALS.get(signal)
